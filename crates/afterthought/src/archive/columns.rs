@@ -1,0 +1,102 @@
+//! Which of the columns we read does this archive have? Archives of every version are read by
+//! the columns that exist, never by their version number: files lag and lead it.
+
+use std::collections::HashSet;
+use std::path::Path;
+
+use rusqlite::Connection;
+
+use crate::error::{Error, ErrorKind, Result};
+
+/// Columns of `messages` that we read where they exist.
+const MESSAGE_OPTIONAL: [&str; 11] = [
+    "tool_calls",
+    "tool_name",
+    "reasoning",
+    "reasoning_content",
+    "reasoning_details",
+    "codex_reasoning_items",
+    "codex_message_items",
+    "active",
+    "compacted",
+    "display_kind",
+    "tool_call_id",
+];
+const MESSAGE_REQUIRED: [&str; 5] = ["id", "session_id", "role", "content", "timestamp"];
+const SESSION_REQUIRED: [&str; 3] = ["id", "source", "started_at"];
+
+/// The columns of one archive, turned into the statements that read it.
+#[derive(Clone, Debug)]
+pub(super) struct Columns {
+    /// One message by id, every column in the fixed order of `read`.
+    pub(super) message: String,
+    /// The heads of one session's rows, from a covering index where there is one.
+    pub(super) heads: String,
+    /// Count, highest id and mixed sum of every session.
+    pub(super) signatures: String,
+    /// The light columns of every session.
+    pub(super) sessions: String,
+}
+
+impl Columns {
+    /// Reads the archive's layout. Fails if it is not an agent's archive.
+    pub(super) fn of(connection: &Connection, path: &Path) -> Result<Self> {
+        let messages = table(connection, "messages", &MESSAGE_REQUIRED, path)?;
+        let sessions = table(connection, "sessions", &SESSION_REQUIRED, path)?;
+        Ok(Self::statements(&messages, &sessions))
+    }
+
+    fn statements(messages: &HashSet<String>, sessions: &HashSet<String>) -> Self {
+        let or = |columns: &HashSet<String>, name: &str, absent: &str| {
+            if columns.contains(name) { format!("\"{name}\"") } else { absent.to_owned() }
+        };
+        let optional: Vec<_> = MESSAGE_OPTIONAL.iter().map(|name| or(messages, name, "NULL")).collect();
+        // The agent's own repair turns a NULL into 1, so that is what it means.
+        let active = if messages.contains("active") { "coalesce(active, 1)" } else { "1" };
+        // A square in a prime field: equal-size swaps of `active` between rows change the sum, and
+        // no product leaves 63 bits.
+        let key = format!("((id * 2 + ({active} <> 0)) % 2147483647)");
+        let light: Vec<_> = SESSION_LIGHT.iter().map(|name| or(sessions, name, "NULL")).collect();
+        Self {
+            message: format!(
+                "SELECT id, session_id, role, content, timestamp, {} FROM messages WHERE id = ?1",
+                optional.join(", ")
+            ),
+            heads: format!("SELECT id, {active} <> 0, timestamp FROM messages WHERE session_id = ?1"),
+            signatures: format!(
+                "SELECT session_id, count(*), max(id), sum({key} * {key} % 4294967291) FROM messages GROUP BY session_id"
+            ),
+            sessions: format!("SELECT id, source, started_at, {} FROM sessions", light.join(", ")),
+        }
+    }
+}
+
+/// Columns of `sessions` that we read where they exist, in the order of `read`.
+const SESSION_LIGHT: [&str; 8] =
+    ["title", "user_id", "model", "parent_session_id", "cwd", "git_repo_root", "git_branch", "archived"];
+
+/// Returns what a row adds to its session's signature; the same sum as the statement's.
+#[must_use]
+pub fn signature_term(id: i64, active: bool) -> i64 {
+    let key = (id.wrapping_mul(2).wrapping_add(i64::from(active))) % 2_147_483_647;
+    key * key % 4_294_967_291
+}
+
+fn table(connection: &Connection, name: &str, required: &[&str], path: &Path) -> Result<HashSet<String>> {
+    let unrecognized = |why: String| {
+        Error::new(ErrorKind::ArchiveUnrecognized, "read archive", path.display())
+            .because(why)
+            .hint("give the path of an agent's state.db with --archive")
+    };
+    let read = || -> rusqlite::Result<HashSet<String>> {
+        connection.prepare("SELECT name FROM pragma_table_info(?1)")?.query_map([name], |row| row.get(0))?.collect()
+    };
+    let columns = read().map_err(|error| unrecognized(error.to_string()))?;
+    if columns.is_empty() {
+        return Err(unrecognized(format!("it has no table \"{name}\"")));
+    }
+    match required.iter().find(|column| !columns.contains(**column)) {
+        None => Ok(columns),
+        Some(missing) => Err(unrecognized(format!("its table \"{name}\" has no column \"{missing}\""))),
+    }
+}

@@ -1,0 +1,159 @@
+//! Opens a database so that no byte, size, time or sidecar of it changes. SQLite's plain
+//! read-only mode does not keep that promise: beside a closed WAL database it creates `-wal` and
+//! `-shm`, and into a live `-shm` it writes read marks. So the state of the files decides:
+//!
+//! | state | opened as |
+//! |---|---|
+//! | `-wal` and `-shm` both there | read-only, shared memory read-only too |
+//! | WAL format, `-wal` absent or empty | immutable; the read counts only if the stamp still holds |
+//! | `-wal` with bytes and no `-shm`, or a journal to roll back | a private copy |
+//! | rollback format | read-only: readers of that format take locks and write nothing |
+
+use std::fmt::Write as _;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use rusqlite::{Connection, ErrorCode, OpenFlags};
+use tempfile::TempDir;
+
+use crate::error::{Error, ErrorKind, Result};
+
+use super::stamp::{Stamp, sidecar};
+
+/// An open connection and what it was opened on.
+pub(super) struct Opened {
+    pub(super) connection: Connection,
+    pub(super) stamp: Stamp,
+    pub(super) mode: Mode,
+    /// The private copy, removed with the connection.
+    _copy: Option<TempDir>,
+}
+
+/// How the files' state makes us open them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Mode {
+    /// A live or crashed writer's log and shared memory are there.
+    Shared,
+    /// Nothing but the database holds data.
+    Immutable,
+    /// A journal is there: a live writer's, or one that has to be rolled back.
+    Journal,
+    /// Rollback format, nothing pending.
+    Plain,
+    /// The log cannot be read without writing beside it.
+    Copy,
+}
+
+impl Mode {
+    pub(super) fn of(stamp: &Stamp) -> Self {
+        match stamp.wal_bytes() {
+            Some(_) if stamp.has_shm() => Self::Shared,
+            Some(bytes) if bytes > 0 => Self::Copy,
+            _ if stamp.has_journal() => Self::Journal,
+            _ if stamp.is_wal_format() => Self::Immutable,
+            _ => Self::Plain,
+        }
+    }
+
+    /// Tells whether the connection sees later commits by itself.
+    pub(super) fn follows(self) -> bool {
+        matches!(self, Self::Shared | Self::Plain)
+    }
+}
+
+/// Opens the database in the way its present state asks for.
+pub(super) fn open(path: &Path, stamp: Stamp, copy_bytes_max: u64) -> Result<Opened> {
+    let mode = Mode::of(&stamp);
+    let parameters = match mode {
+        Mode::Shared => "mode=ro&readonly_shm=1",
+        Mode::Immutable => "immutable=1",
+        Mode::Plain | Mode::Journal => "mode=ro",
+        Mode::Copy => return open_copy(path, stamp, copy_bytes_max),
+    };
+    match connect(path, parameters) {
+        Ok(connection) => Ok(Opened { connection, stamp, mode, _copy: None }),
+        Err(error) if mode == Mode::Journal && needs_rollback(&error) => open_copy(path, stamp, copy_bytes_max),
+        Err(error) => Err(refused(path, error)),
+    }
+}
+
+fn connect(path: &Path, parameters: &str) -> rusqlite::Result<Connection> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let connection = Connection::open_with_flags(uri(path, parameters), flags)?;
+    prepare(&connection)?;
+    Ok(connection)
+}
+
+fn prepare(connection: &Connection) -> rusqlite::Result<()> {
+    connection.busy_timeout(Duration::from_secs(2))?;
+    connection.set_prepared_statement_cache_capacity(32);
+    connection.execute_batch("PRAGMA query_only = 1; PRAGMA temp_store = MEMORY; PRAGMA cache_size = -16384;")?;
+    // The first read of the file: a foreign format or an unreadable log shows here.
+    connection.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(()))
+}
+
+fn open_copy(path: &Path, stamp: Stamp, copy_bytes_max: u64) -> Result<Opened> {
+    if stamp.bytes() > copy_bytes_max {
+        return Err(Error::new(ErrorKind::ArchiveNeedsCopy, "open archive", path.display())
+            .because(format!(
+                "its log can only be read from a private copy, and {} MB are more than allowed",
+                stamp.bytes() / 1_000_000
+            ))
+            .hint("pass --allow-copy, or let the agent that owns the archive open and close it once"));
+    }
+    let folder = copy_files(path).map_err(|error| {
+        Error::new(ErrorKind::ArchiveUnavailable, "copy archive", path.display()).because(error)
+    })?;
+    let copy = folder.path().join("archive.db");
+    let connection = Connection::open(&copy).and_then(|connection| {
+        prepare(&connection)?;
+        Ok(connection)
+    });
+    let connection = connection.map_err(|error| refused(path, error))?;
+    Ok(Opened { connection, stamp, mode: Mode::Copy, _copy: Some(folder) })
+}
+
+fn copy_files(path: &Path) -> std::io::Result<TempDir> {
+    let folder = tempfile::Builder::new().prefix("afterthought-").tempdir()?;
+    std::fs::set_permissions(folder.path(), std::fs::Permissions::from_mode(0o700))?;
+    let copy = folder.path().join("archive.db");
+    std::fs::copy(path, &copy)?;
+    std::fs::set_permissions(&copy, std::fs::Permissions::from_mode(0o600))?;
+    for suffix in ["-wal", "-journal"] {
+        match std::fs::copy(sidecar(path, suffix), sidecar(&copy, suffix)) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(error),
+            _ => {}
+        }
+    }
+    Ok(folder)
+}
+
+fn needs_rollback(error: &rusqlite::Error) -> bool {
+    matches!(error.sqlite_error_code(), Some(ErrorCode::ReadOnly | ErrorCode::CannotOpen))
+}
+
+fn refused(path: &Path, error: rusqlite::Error) -> Error {
+    match error.sqlite_error_code() {
+        Some(ErrorCode::NotADatabase) => Error::new(ErrorKind::ArchiveUnrecognized, "open archive", path.display())
+            .because("the file is not an SQLite database")
+            .hint("give the path of an agent's state.db with --archive"),
+        _ => Error::new(ErrorKind::ArchiveUnavailable, "open archive", path.display()).because(error),
+    }
+}
+
+/// Writes a path as an SQLite URI; everything that a URI could read otherwise is escaped.
+fn uri(path: &Path, parameters: &str) -> PathBuf {
+    let mut uri = String::from("file:");
+    for byte in path.as_os_str().as_bytes() {
+        if byte.is_ascii_alphanumeric() || b"/._-".contains(byte) {
+            uri.push(char::from(*byte));
+        } else {
+            write!(uri, "%{byte:02X}").expect("writing to a String cannot fail");
+        }
+    }
+    uri.push('?');
+    uri.push_str(parameters);
+    PathBuf::from(uri)
+}

@@ -1,0 +1,289 @@
+//! The questions we ask an archive, each one statement. Bad values are read lossily and marked,
+//! never an error: an archive is written by many versions and many tools.
+
+use std::borrow::Cow;
+use std::path::Path;
+
+use rusqlite::types::ValueRef;
+use rusqlite::{Connection, OptionalExtension, Row};
+use time::format_description::well_known::Rfc3339;
+use time::macros::format_description;
+use time::{Date, OffsetDateTime, PrimitiveDateTime};
+
+use crate::error::{Error, ErrorKind, Result};
+use crate::limits::FIELD_TEXT_BYTES_MAX;
+use crate::model::{Message, RowState, Session};
+
+use super::columns::Columns;
+use super::decode::{self, ReasoningColumns};
+
+/// One consistent state of an archive.
+pub struct View<'a> {
+    connection: &'a Connection,
+    columns: &'a Columns,
+    path: &'a Path,
+}
+
+/// What tells two states of one session's rows apart, at the cost of a covering index.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Signature {
+    /// The session.
+    pub session_id: String,
+    /// How many rows it has.
+    pub rows: u64,
+    /// The highest message id.
+    pub id_max: i64,
+    /// The sum of [`super::signature_term`] over its rows.
+    pub sum: i64,
+}
+
+/// The head of one row, without its text.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct RowHead {
+    /// The message id.
+    pub id: i64,
+    /// Part of the live conversation.
+    pub active: bool,
+    /// The stored time as bits, for equality only; `None` where it is no number.
+    pub time_bits: Option<u64>,
+}
+
+impl<'a> View<'a> {
+    pub(super) fn within<T>(
+        connection: &'a Connection,
+        columns: &'a Columns,
+        path: &'a Path,
+        read: &mut impl FnMut(&Self) -> Result<T>,
+    ) -> Result<T> {
+        let view = Self { connection, columns, path };
+        let transaction = connection.unchecked_transaction().map_err(|error| view.failed(error))?;
+        let result = read(&view);
+        transaction.finish().map_err(|error| view.failed(error))?;
+        result
+    }
+
+    /// Returns the signature of every session that has rows. One pass over a covering index.
+    pub fn signatures(&self) -> Result<Vec<Signature>> {
+        self.all(&self.columns.signatures, [], |row| {
+            Ok(Signature {
+                session_id: text(row.get_ref(0)?).into_owned(),
+                rows: row.get::<_, i64>(1)?.unsigned_abs(),
+                id_max: row.get(2)?,
+                sum: row.get(3)?,
+            })
+        })
+    }
+
+    /// Returns every session row's light columns.
+    pub fn sessions(&self) -> Result<Vec<Session>> {
+        self.all(&self.columns.sessions, [], session)
+    }
+
+    /// Returns the heads of one session's rows. Reads no text.
+    pub fn heads(&self, session_id: &str) -> Result<Vec<RowHead>> {
+        self.all(&self.columns.heads, [session_id], |row| {
+            let time_bits = match row.get_ref(2)? {
+                ValueRef::Real(seconds) => Some(seconds.to_bits()),
+                #[expect(clippy::cast_precision_loss, reason = "as SQLite itself compares them")]
+                ValueRef::Integer(seconds) => Some((seconds as f64).to_bits()),
+                _ => None,
+            };
+            Ok(RowHead { id: row.get(0)?, active: row.get(1)?, time_bits })
+        })
+    }
+
+    /// Returns the ids above `id`, each with its session.
+    pub fn tail(&self, id: i64) -> Result<Vec<(i64, String)>> {
+        self.all("SELECT id, session_id FROM messages WHERE id > ?1", [id], |row| {
+            Ok((row.get(0)?, text(row.get_ref(1)?).into_owned()))
+        })
+    }
+
+    /// Counts the rows above `id`. Costs a walk over that part of the key.
+    pub fn rows_above(&self, id: i64) -> Result<u64> {
+        let count = |connection: &Connection| {
+            connection
+                .prepare_cached("SELECT count(*) FROM messages WHERE id > ?1")?
+                .query_row([id], |row| row.get::<_, i64>(0))
+        };
+        count(self.connection).map(i64::unsigned_abs).map_err(|error| self.failed(error))
+    }
+
+    /// Returns one message, decoded; `None` if no row has the id.
+    pub fn message(&self, id: i64) -> Result<Option<Message>> {
+        let read = || self.connection.prepare_cached(&self.columns.message)?.query_row([id], message).optional();
+        read().map_err(|error| self.failed(error))
+    }
+
+    fn all<T>(
+        &self,
+        sql: &str,
+        parameters: impl rusqlite::Params,
+        row: impl FnMut(&Row<'_>) -> rusqlite::Result<T>,
+    ) -> Result<Vec<T>> {
+        let read = || -> rusqlite::Result<Vec<T>> {
+            self.connection.prepare_cached(sql)?.query_map(parameters, row)?.collect()
+        };
+        read().map_err(|error| self.failed(error))
+    }
+
+    fn failed(&self, error: rusqlite::Error) -> Error {
+        Error::new(ErrorKind::ArchiveUnavailable, "read archive", self.path.display()).because(error)
+    }
+}
+
+fn session(row: &Row<'_>) -> rusqlite::Result<Session> {
+    let optional = |column: usize| -> rusqlite::Result<Option<String>> {
+        let value = text(row.get_ref(column)?);
+        Ok(if value.trim().is_empty() { None } else { Some(value.into_owned()) })
+    };
+    Ok(Session {
+        id: text(row.get_ref(0)?).into_owned(),
+        source: optional(1)?.unwrap_or_else(|| "unknown".to_owned()),
+        started_ms: timestamp_ms(row.get_ref(2)?),
+        title: optional(3)?,
+        user: optional(4)?,
+        model: optional(5)?,
+        parent_id: optional(6)?,
+        cwd: optional(7)?,
+        git_root: optional(8)?,
+        git_branch: optional(9)?,
+        archived: matches!(row.get_ref(10)?, ValueRef::Integer(flag) if flag != 0),
+        orphan: false,
+    })
+}
+
+/// Decodes one row of `Columns::message`, column by column in its order.
+fn message(row: &Row<'_>) -> rusqlite::Result<Message> {
+    let mut damaged = false;
+    let mut column = |at: usize| -> rusqlite::Result<Cow<'_, str>> {
+        let value = row.get_ref(at)?;
+        damaged |= is_damaged(value);
+        Ok(bounded(text(value)))
+    };
+    let mut said = decode::content(&column(3)?);
+    let calls = decode::tool_calls(&column(5)?);
+    let columns = ReasoningColumns {
+        reasoning: column(7)?,
+        content: column(8)?,
+        details: column(9)?,
+        codex_items: column(10)?,
+    };
+    let thoughts = decode::reasoning(&columns, &said.thoughts);
+    let mut output_damaged = false;
+    if said.text.is_empty() {
+        let output = decode::output_items(&column(11)?);
+        (said.text, output_damaged) = (output.text, output.damaged);
+    }
+    let (session_id, role) = (column(1)?.into_owned(), column(2)?.into_owned());
+    let tool_name = column(6)?.into_owned();
+    let flag = |at: usize, absent: bool| -> rusqlite::Result<bool> {
+        Ok(match row.get_ref(at)? {
+            ValueRef::Integer(flag) => flag != 0,
+            _ => absent,
+        })
+    };
+    let timestamp_ms = timestamp_ms(row.get_ref(4)?);
+    Ok(Message {
+        id: row.get(0)?,
+        session_id,
+        role,
+        content: said.text,
+        reasoning: thoughts.text,
+        tool_name,
+        tool_calls: calls.text,
+        timestamp_ms,
+        state: RowState {
+            active: flag(12, true)?,
+            compacted: flag(13, false)?,
+            hidden: text(row.get_ref(14)?) == "hidden",
+        },
+        damaged: damaged || said.damaged || calls.damaged || thoughts.damaged || output_damaged || timestamp_ms.is_none(),
+    })
+}
+
+/// Reads any SQLite value as text, as far as it is text.
+fn text(value: ValueRef<'_>) -> Cow<'_, str> {
+    match value {
+        ValueRef::Null => Cow::Borrowed(""),
+        ValueRef::Integer(number) => Cow::Owned(number.to_string()),
+        ValueRef::Real(number) => Cow::Owned(number.to_string()),
+        ValueRef::Text(bytes) => String::from_utf8_lossy(bytes),
+        // Text that some tool stored as a BLOB is still text; anything else is not.
+        ValueRef::Blob(bytes) => std::str::from_utf8(bytes).map_or(Cow::Borrowed(""), Cow::Borrowed),
+    }
+}
+
+fn is_damaged(value: ValueRef<'_>) -> bool {
+    match value {
+        ValueRef::Text(bytes) => std::str::from_utf8(bytes).is_err(),
+        ValueRef::Blob(_) => true,
+        _ => false,
+    }
+}
+
+fn bounded(text: Cow<'_, str>) -> Cow<'_, str> {
+    if text.len() <= FIELD_TEXT_BYTES_MAX {
+        return text;
+    }
+    let end = text.floor_char_boundary(FIELD_TEXT_BYTES_MAX);
+    Cow::Owned(text[..end].to_owned())
+}
+
+/// Times that can be real: after 1970, before 2100, in seconds.
+const SECONDS_MAX: f64 = 4_102_444_800.0;
+
+/// Reads a stored time: seconds as a number or as text, or an ISO 8601 date, UTC where no zone
+/// is given. Anything else is unknown.
+fn timestamp_ms(value: ValueRef<'_>) -> Option<i64> {
+    match value {
+        #[expect(clippy::cast_precision_loss, reason = "seconds up to 2100 are exact")]
+        ValueRef::Integer(seconds) => seconds_ms(seconds as f64),
+        ValueRef::Real(seconds) => seconds_ms(seconds),
+        ValueRef::Text(bytes) => {
+            let text = std::str::from_utf8(bytes).ok()?.trim();
+            match text.parse::<f64>() {
+                Ok(seconds) => seconds_ms(seconds),
+                Err(_) => iso_ms(text),
+            }
+        }
+        ValueRef::Null | ValueRef::Blob(_) => None,
+    }
+}
+
+#[expect(clippy::cast_possible_truncation, reason = "bounded just before")]
+fn seconds_ms(seconds: f64) -> Option<i64> {
+    (seconds > 0.0 && seconds < SECONDS_MAX).then(|| (seconds * 1_000.0).round() as i64)
+}
+
+fn iso_ms(text: &str) -> Option<i64> {
+    let text = text.replacen(' ', "T", 1);
+    let seconds = format_description!("[year]-[month]-[day]T[hour]:[minute]:[second]");
+    let subseconds = format_description!("[year]-[month]-[day]T[hour]:[minute]:[second].[subsecond]");
+    let day = format_description!("[year]-[month]-[day]");
+    let moment = OffsetDateTime::parse(&text, &Rfc3339)
+        .or_else(|_| PrimitiveDateTime::parse(&text, subseconds).map(PrimitiveDateTime::assume_utc))
+        .or_else(|_| PrimitiveDateTime::parse(&text, seconds).map(PrimitiveDateTime::assume_utc))
+        .or_else(|_| Date::parse(&text, day).map(|day| day.midnight().assume_utc()))
+        .ok()?;
+    i64::try_from(moment.unix_timestamp_nanos() / 1_000_000).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_read_in_every_form_and_garbage_is_unknown() {
+        let iso = |text: &'static str| timestamp_ms(ValueRef::Text(text.as_bytes()));
+        assert_eq!(timestamp_ms(ValueRef::Real(1_760_000_000.25)), Some(1_760_000_000_250));
+        assert_eq!(iso("2026-04-09T12:00:00"), Some(1_775_736_000_000));
+        assert_eq!(iso("2026-04-09T14:00:00+02:00"), Some(1_775_736_000_000));
+        assert_eq!(iso("2026-04-09 12:00:00.5"), Some(1_775_736_000_500));
+        assert_eq!(iso("1760000000.25"), Some(1_760_000_000_250));
+        for garbage in [f64::NAN, f64::INFINITY, -5.0, 1e300, 0.0] {
+            assert_eq!(timestamp_ms(ValueRef::Real(garbage)), None);
+        }
+        assert_eq!(iso("yesterday"), None);
+    }
+}

@@ -1,0 +1,21 @@
+//! The derived index: documents in, snapshots out. Knows tantivy, and neither SQLite nor how a
+//! query is ranked. Deleting what it keeps on disk loses nothing.
+
+mod budget;
+mod document;
+mod fields;
+mod folder;
+mod snapshot;
+mod store;
+mod tokenizer;
+mod writer;
+
+pub use fields::{FORMAT, Fields, NO_TIME, flag};
+pub use folder::Folder;
+pub use snapshot::{KnownSession, RowMark, SegmentColumns, SessionSums, Snapshot};
+pub use store::{Access, Store};
+pub use writer::Writer;
+
+pub(crate) use document::{message_hash, session_hash};
+pub(crate) use folder::replace_file;
+pub(crate) use snapshot::failed;

@@ -1,0 +1,338 @@
+//! One commit, as it stood: what the mirror compares and what a search runs over.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use tantivy::columnar::{ColumnValues, StrColumn};
+use tantivy::schema::IndexRecordOption;
+use tantivy::{DocId, DocSet, Searcher, SegmentReader, TERMINATED, Term};
+
+use crate::archive::signature_term;
+use crate::error::{Error, ErrorKind, Result};
+use crate::model::{Checkpoint, Session};
+
+use super::fields::{Fields, NO_TIME, flag};
+
+/// One commit of an index.
+#[derive(Clone)]
+pub struct Snapshot {
+    searcher: Searcher,
+    fields: Fields,
+    checkpoint: Checkpoint,
+}
+
+/// What the mirror knows of an indexed session.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct KnownSession {
+    /// Its number.
+    pub ord: u64,
+    /// Hash of what its row said.
+    pub hash: u64,
+}
+
+/// Signature of one session's documents; compare with [`crate::archive::Signature`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SessionSums {
+    /// How many messages are indexed.
+    pub rows: u64,
+    /// The highest id among them.
+    pub id_max: i64,
+    /// The sum over ids and flags.
+    pub sum: i64,
+}
+
+/// An indexed message without its text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RowMark {
+    /// The message id.
+    pub id: i64,
+    /// Its flags.
+    pub flags: u64,
+}
+
+/// The columns of one segment that every search reads.
+pub struct SegmentColumns {
+    /// Message ids.
+    pub id: Arc<dyn ColumnValues<i64>>,
+    /// Session numbers.
+    pub session_ord: Arc<dyn ColumnValues<u64>>,
+    /// Flags.
+    pub flags: Arc<dyn ColumnValues<u64>>,
+    /// Times.
+    pub timestamp: Arc<dyn ColumnValues<i64>>,
+}
+
+impl SegmentColumns {
+    /// Opens the columns of a segment.
+    pub fn open(segment: &SegmentReader) -> Result<Self> {
+        let fast = segment.fast_fields();
+        let open = || -> tantivy::Result<Self> {
+            Ok(Self {
+                id: fast.column_first_or_default("id")?,
+                session_ord: fast.column_first_or_default("session_ord")?,
+                flags: fast.column_first_or_default("flags")?,
+                timestamp: fast.column_first_or_default("timestamp")?,
+            })
+        };
+        open().map_err(failed)
+    }
+}
+
+impl Snapshot {
+    pub(super) fn new(searcher: Searcher, fields: Fields, checkpoint: Checkpoint) -> Self {
+        Self { searcher, fields, checkpoint }
+    }
+
+    /// Returns what this commit stands for.
+    #[must_use]
+    pub fn checkpoint(&self) -> &Checkpoint {
+        &self.checkpoint
+    }
+
+    /// Returns the field handles.
+    #[must_use]
+    pub fn fields(&self) -> &Fields {
+        &self.fields
+    }
+
+    /// Returns tantivy's view of the commit.
+    #[must_use]
+    pub fn searcher(&self) -> &Searcher {
+        &self.searcher
+    }
+
+    /// Returns how many segments the commit has.
+    #[must_use]
+    pub fn segments(&self) -> usize {
+        self.searcher.segment_readers().len()
+    }
+
+    /// Counts the indexed messages.
+    pub fn rows(&self) -> Result<u64> {
+        let mut sessions = 0;
+        self.each_session(|_, _| {
+            sessions += 1;
+            Ok(())
+        })?;
+        Ok(self.searcher.num_docs() - sessions)
+    }
+
+    /// Returns every session's number and hash, by id.
+    pub fn known_sessions(&self) -> Result<HashMap<String, KnownSession>> {
+        let mut known = HashMap::new();
+        for segment in self.searcher.segment_readers() {
+            let columns = SegmentColumns::open(segment)?;
+            let hash: Arc<dyn ColumnValues<u64>> =
+                segment.fast_fields().column_first_or_default("hash").map_err(failed)?;
+            let ids = Strings::load(segment, "session_id")?;
+            self.each_session_of(segment, |doc| {
+                let session = KnownSession { ord: columns.session_ord.get_val(doc), hash: hash.get_val(doc) };
+                known.insert(ids.get(doc).unwrap_or_default().to_owned(), session);
+                Ok(())
+            })?;
+        }
+        Ok(known)
+    }
+
+    /// Returns the chosen attributes of every session, by number; unknown numbers are empty.
+    pub fn attributes<const N: usize>(&self, names: [&str; N]) -> Result<Vec<[Option<Arc<str>>; N]>> {
+        let mut table = Vec::new();
+        for segment in self.searcher.segment_readers() {
+            let columns = SegmentColumns::open(segment)?;
+            let mut strings = Vec::with_capacity(N);
+            for name in names {
+                strings.push(Strings::load(segment, name)?);
+            }
+            self.each_session_of(segment, |doc| {
+                let ord = index_of(columns.session_ord.get_val(doc))?;
+                if table.len() <= ord {
+                    table.resize(ord + 1, [const { None }; N]);
+                }
+                table[ord] = std::array::from_fn(|at| strings[at].shared(doc));
+                Ok(())
+            })?;
+        }
+        Ok(table)
+    }
+
+    /// Returns the signature of every session's documents, by number. One pass over three columns.
+    pub fn sums(&self) -> Result<Vec<SessionSums>> {
+        let mut sums: Vec<SessionSums> = Vec::new();
+        for segment in self.searcher.segment_readers() {
+            let columns = SegmentColumns::open(segment)?;
+            for doc in segment.doc_ids_alive() {
+                let flags = columns.flags.get_val(doc);
+                if flags & flag::SESSION != 0 {
+                    continue;
+                }
+                let ord = index_of(columns.session_ord.get_val(doc))?;
+                if sums.len() <= ord {
+                    sums.resize(ord + 1, SessionSums::default());
+                }
+                let id = columns.id.get_val(doc);
+                let of = &mut sums[ord];
+                of.id_max = if of.rows == 0 { id } else { of.id_max.max(id) };
+                of.rows += 1;
+                of.sum += signature_term(id, flags & flag::ACTIVE != 0);
+            }
+        }
+        Ok(sums)
+    }
+
+    /// Returns one session's indexed messages, by id.
+    pub fn rows_of(&self, session_ord: u64) -> Result<Vec<RowMark>> {
+        let term = Term::from_field_u64(self.fields.session_ord, session_ord);
+        let mut rows = Vec::new();
+        for segment in self.searcher.segment_readers() {
+            let columns = SegmentColumns::open(segment)?;
+            each_doc(segment, &term, |doc| {
+                let flags = columns.flags.get_val(doc);
+                if flags & flag::SESSION == 0 {
+                    rows.push(RowMark { id: columns.id.get_val(doc), flags });
+                }
+                Ok(())
+            })?;
+        }
+        rows.sort_unstable_by_key(|row| row.id);
+        Ok(rows)
+    }
+
+    /// Returns a session by its archive id, with its number; `None` if it is not indexed.
+    pub fn session(&self, id: &str) -> Result<Option<(u64, Session)>> {
+        let term = Term::from_field_text(self.fields.session_id, id);
+        let mut found = None;
+        for segment in self.searcher.segment_readers() {
+            each_doc(segment, &term, |doc| {
+                let columns = SegmentColumns::open(segment)?;
+                found = Some((columns.session_ord.get_val(doc), session_at(segment, &columns, doc)?));
+                Ok(())
+            })?;
+        }
+        Ok(found)
+    }
+
+    /// Returns the session document at a place that a search found.
+    pub(crate) fn session_at(&self, segment_ord: u32, doc: DocId) -> Result<Session> {
+        let segment = self.searcher.segment_reader(segment_ord);
+        session_at(segment, &SegmentColumns::open(segment)?, doc)
+    }
+
+    /// Returns the hash and flags of an indexed message; `None` if it is not indexed.
+    pub fn message(&self, id: i64) -> Result<Option<(u64, RowMark)>> {
+        let term = Term::from_field_i64(self.fields.key, id);
+        let mut found = None;
+        for segment in self.searcher.segment_readers() {
+            each_doc(segment, &term, |doc| {
+                let columns = SegmentColumns::open(segment)?;
+                let hash: Arc<dyn ColumnValues<u64>> =
+                    segment.fast_fields().column_first_or_default("hash").map_err(failed)?;
+                found = Some((hash.get_val(doc), RowMark { id, flags: columns.flags.get_val(doc) }));
+                Ok(())
+            })?;
+        }
+        Ok(found)
+    }
+
+    /// Returns the ids of rows that could be read only in part, lowest first, at most `limit`.
+    pub fn damaged_rows(&self, limit: usize) -> Result<(u64, Vec<i64>)> {
+        let mut ids = Vec::new();
+        for segment in self.searcher.segment_readers() {
+            let columns = SegmentColumns::open(segment)?;
+            let damaged = |doc: &DocId| columns.flags.get_val(*doc) & flag::DAMAGED != 0;
+            ids.extend(segment.doc_ids_alive().filter(damaged).map(|doc| columns.id.get_val(doc)));
+        }
+        ids.sort_unstable();
+        let count = ids.len() as u64;
+        ids.truncate(limit);
+        Ok((count, ids))
+    }
+
+    fn each_session(&self, mut visit: impl FnMut(&SegmentReader, DocId) -> Result<()>) -> Result<()> {
+        for segment in self.searcher.segment_readers() {
+            self.each_session_of(segment, |doc| visit(segment, doc))?;
+        }
+        Ok(())
+    }
+
+    fn each_session_of(&self, segment: &SegmentReader, visit: impl FnMut(DocId) -> Result<()>) -> Result<()> {
+        each_doc(segment, &Term::from_field_u64(self.fields.kind, 1), visit)
+    }
+}
+
+fn session_at(segment: &SegmentReader, columns: &SegmentColumns, doc: DocId) -> Result<Session> {
+    let text = |name: &str| -> Result<Option<String>> {
+        let Some(column) = segment.fast_fields().str(name).map_err(failed)? else { return Ok(None) };
+        let Some(ord) = column.ords().first(doc) else { return Ok(None) };
+        let mut text = String::new();
+        let found = column.ord_to_str(ord, &mut text).map_err(|error| failed(error.into()))?;
+        Ok(found.then_some(text))
+    };
+    let flags = columns.flags.get_val(doc);
+    Ok(Session {
+        id: text("session_id")?.unwrap_or_default(),
+        source: text("source")?.unwrap_or_default(),
+        title: text("title_text")?,
+        user: text("user")?,
+        model: text("model")?,
+        parent_id: text("parent_id")?,
+        cwd: text("cwd")?,
+        git_root: text("git_root")?,
+        git_branch: text("git_branch")?,
+        started_ms: Some(columns.timestamp.get_val(doc)).filter(|ms| *ms != NO_TIME),
+        archived: flags & flag::ARCHIVED != 0,
+        orphan: flags & flag::ORPHAN != 0,
+    })
+}
+
+fn each_doc(segment: &SegmentReader, term: &Term, mut visit: impl FnMut(DocId) -> Result<()>) -> Result<()> {
+    let index = segment.inverted_index(term.field()).map_err(failed)?;
+    let postings = index.read_postings(term, IndexRecordOption::Basic).map_err(|error| failed(error.into()))?;
+    let Some(mut postings) = postings else { return Ok(()) };
+    while postings.doc() != TERMINATED {
+        if !segment.is_deleted(postings.doc()) {
+            visit(postings.doc())?;
+        }
+        postings.advance();
+    }
+    Ok(())
+}
+
+/// A text column with its whole dictionary in memory: cheap to read for many documents.
+struct Strings {
+    values: Vec<Arc<str>>,
+    column: Option<StrColumn>,
+}
+
+impl Strings {
+    fn load(segment: &SegmentReader, name: &str) -> Result<Self> {
+        let column = segment.fast_fields().str(name).map_err(failed)?;
+        let mut values = Vec::new();
+        if let Some(column) = &column {
+            let mut terms = column.dictionary().stream().map_err(|error| failed(error.into()))?;
+            while terms.advance() {
+                values.push(Arc::from(String::from_utf8_lossy(terms.key())));
+            }
+        }
+        Ok(Self { values, column })
+    }
+
+    fn shared(&self, doc: DocId) -> Option<Arc<str>> {
+        let ord = self.column.as_ref()?.ords().first(doc)?;
+        self.values.get(usize::try_from(ord).ok()?).cloned()
+    }
+
+    fn get(&self, doc: DocId) -> Option<&str> {
+        let ord = self.column.as_ref()?.ords().first(doc)?;
+        self.values.get(usize::try_from(ord).ok()?).map(|value| &**value)
+    }
+}
+
+fn index_of(session_ord: u64) -> Result<usize> {
+    usize::try_from(session_ord)
+        .map_err(|error| Error::new(ErrorKind::IndexDamaged, "read session", session_ord).because(error))
+}
+
+/// A failed read of a commit that opened well.
+pub(crate) fn failed(error: tantivy::TantivyError) -> Error {
+    Error::new(ErrorKind::IndexDamaged, "read", "the index").because(error).hint("run: aft index --fresh")
+}

@@ -1,0 +1,255 @@
+//! Opens the live generation of an index, or creates one, and tells what is wrong with it.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use tantivy::directory::error::{DeleteError, LockError, OpenReadError, OpenWriteError};
+use tantivy::directory::{DirectoryLock, FileHandle, Lock, MmapDirectory, WatchCallback, WatchHandle, WritePtr};
+use tantivy::{Directory, Index, IndexReader, IndexSettings, ReloadPolicy, TantivyError};
+
+use crate::error::{Error, ErrorKind, Result};
+use crate::model::Checkpoint;
+use crate::text;
+
+use super::fields::{FORMAT, Fields};
+use super::folder::Folder;
+use super::snapshot::Snapshot;
+use super::tokenizer::{AgentTokenizer, TOKENIZER};
+use super::writer::Writer;
+
+/// May we write there?
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Access {
+    /// Yes.
+    ReadWrite,
+    /// The folder can only be read; what is there is still searched.
+    ReadOnly,
+}
+
+/// One open generation of an index.
+#[derive(Clone)]
+pub struct Store {
+    path: PathBuf,
+    index: Index,
+    reader: IndexReader,
+    fields: Fields,
+    access: Access,
+}
+
+impl Store {
+    /// Opens the live generation; `None` if there is none. Fails if another version wrote it, or
+    /// if its files contradict each other.
+    pub fn open(folder: &Folder) -> Result<Option<Self>> {
+        let Some(path) = folder.live()? else { return Ok(None) };
+        let directory = MmapDirectory::open(&path).map_err(|error| damaged(&path, error))?;
+        let store = match Self::over(&path, directory.clone(), Access::ReadWrite) {
+            // A reader needs tantivy's lock file, which a folder we may not write refuses.
+            Err(error) if error.kind() == ErrorKind::IndexUnavailable => {
+                Self::over(&path, Unlocked(directory), Access::ReadOnly)?
+            }
+            other => other?,
+        };
+        store.snapshot()?;
+        Ok(Some(store))
+    }
+
+    /// Opens the live generation, or creates the first one.
+    pub fn open_or_create(folder: &Folder) -> Result<Self> {
+        if let Some(store) = Self::open(folder)? {
+            return Ok(store);
+        }
+        let _lock = folder.lock()?;
+        match Self::open(folder)? {
+            Some(store) => Ok(store),
+            None => Self::create(folder),
+        }
+    }
+
+    /// Creates an empty generation and makes it the live one. What was live stays on disk until
+    /// [`Folder::drop_others`].
+    pub fn start_over(folder: &Folder) -> Result<Self> {
+        let _lock = folder.lock()?;
+        Self::create(folder)
+    }
+
+    fn create(folder: &Folder) -> Result<Self> {
+        let path = folder.new_generation()?;
+        let directory = MmapDirectory::open(&path).map_err(|error| damaged(&path, error))?;
+        let (schema, _) = Fields::build();
+        Index::create(directory.clone(), schema, IndexSettings::default()).map_err(|error| sorted(&path, error))?;
+        let store = Self::over(&path, directory, Access::ReadWrite)?;
+        folder.point_to(&path)?;
+        Ok(store)
+    }
+
+    fn over(path: &Path, directory: impl Directory, access: Access) -> Result<Self> {
+        let index = Index::open(directory).map_err(|error| sorted(path, error))?;
+        let (schema, fields) = Fields::build();
+        if index.schema() != schema {
+            return Err(incompatible(path, "its fields are of another version"));
+        }
+        index.tokenizers().register(TOKENIZER, AgentTokenizer::default());
+        let reader = index
+            .reader_builder()
+            .reload_policy(ReloadPolicy::Manual)
+            .try_into()
+            .map_err(|error| sorted(path, error))?;
+        Ok(Self { path: path.to_owned(), index, reader, fields, access })
+    }
+
+    /// Returns the newest commit, with its checkpoint.
+    pub fn snapshot(&self) -> Result<Snapshot> {
+        // Another process may commit between the two reads: take both again until they agree.
+        loop {
+            self.reader.reload().map_err(|error| sorted(&self.path, error))?;
+            let searcher = self.reader.searcher();
+            let metas = self.index.load_metas().map_err(|error| sorted(&self.path, error))?;
+            let agree = metas.segments.len() == searcher.segment_readers().len()
+                && metas.segments.iter().all(|meta| {
+                    searcher.generation().segments().get(&meta.id()) == Some(&meta.delete_opstamp())
+                });
+            if agree {
+                let checkpoint = self.checkpoint(metas.payload.as_deref())?;
+                return Ok(Snapshot::new(searcher, self.fields, checkpoint));
+            }
+        }
+    }
+
+    fn checkpoint(&self, payload: Option<&str>) -> Result<Checkpoint> {
+        let Some(payload) = payload else {
+            return Ok(Checkpoint {
+                format: FORMAT,
+                analyzer: text::FINGERPRINT.to_owned(),
+                ..Checkpoint::default()
+            });
+        };
+        let checkpoint: Checkpoint =
+            serde_json::from_str(payload).map_err(|error| damaged(&self.path, error))?;
+        if checkpoint.format != FORMAT {
+            return Err(incompatible(&self.path, &format!("its format is {}, ours is {FORMAT}", checkpoint.format)));
+        }
+        if checkpoint.analyzer != text::FINGERPRINT {
+            return Err(incompatible(
+                &self.path,
+                &format!("its text was analyzed as {}, ours is {}", checkpoint.analyzer, text::FINGERPRINT),
+            ));
+        }
+        Ok(checkpoint)
+    }
+
+    /// Takes the writer lock. Fails with `index-locked` if another process or thread holds it.
+    pub fn writer(&self) -> Result<Writer> {
+        if self.access == Access::ReadOnly {
+            return Err(Error::new(ErrorKind::IndexUnavailable, "write index", self.path.display())
+                .because("the folder can only be read")
+                .hint("name another folder with --index"));
+        }
+        Writer::open(&self.index, self.fields, &self.path)
+    }
+
+    /// Tells whether we may write there.
+    #[must_use]
+    pub fn access(&self) -> Access {
+        self.access
+    }
+
+    /// Returns the generation's folder.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Returns the size of the generation on disk, in bytes.
+    #[must_use]
+    pub fn bytes(&self) -> u64 {
+        let Ok(entries) = std::fs::read_dir(&self.path) else { return 0 };
+        entries.filter_map(|entry| entry.ok()?.metadata().ok()).map(|metadata| metadata.len()).sum()
+    }
+
+    /// Verifies the checksum of every file. Returns the names of the damaged ones.
+    pub fn damaged_files(&self) -> Result<Vec<String>> {
+        let files = self.index.validate_checksum().map_err(|error| sorted(&self.path, error))?;
+        let mut names: Vec<_> = files.iter().map(|path| path.display().to_string()).collect();
+        names.sort_unstable();
+        Ok(names)
+    }
+}
+
+/// Sorts tantivy's errors into ours.
+pub(super) fn sorted(path: &Path, error: TantivyError) -> Error {
+    match &error {
+        TantivyError::LockFailure(LockError::LockBusy, _) => {
+            Error::new(ErrorKind::IndexLocked, "write index", path.display())
+                .because("another process is writing it")
+                .hint("wait for it to finish; searches work meanwhile")
+        }
+        TantivyError::IncompatibleIndex(_) => incompatible(path, &error.to_string()),
+        TantivyError::LockFailure(LockError::IoError(_), _)
+        | TantivyError::IoError(_)
+        | TantivyError::OpenWriteError(_)
+        | TantivyError::OpenDirectoryError(_) => {
+            Error::new(ErrorKind::IndexUnavailable, "open index", path.display())
+                .because(error)
+                .hint("check the folder's permissions and free space, or name another with --index")
+        }
+        _ => damaged(path, error),
+    }
+}
+
+fn incompatible(path: &Path, why: &str) -> Error {
+    Error::new(ErrorKind::IndexIncompatible, "open index", path.display())
+        .because(why)
+        .hint("run: aft index")
+}
+
+fn damaged(path: &Path, error: impl std::error::Error + Send + Sync + 'static) -> Error {
+    Error::new(ErrorKind::IndexDamaged, "open index", path.display())
+        .because(error)
+        .hint("run: aft index --fresh")
+}
+
+/// A directory we may only read: nothing is locked, nothing can change.
+#[derive(Clone, Debug)]
+struct Unlocked(MmapDirectory);
+
+fn read_only() -> std::io::Error {
+    std::io::ErrorKind::ReadOnlyFilesystem.into()
+}
+
+impl Directory for Unlocked {
+    fn get_file_handle(&self, path: &Path) -> std::result::Result<Arc<dyn FileHandle>, OpenReadError> {
+        self.0.get_file_handle(path)
+    }
+
+    fn delete(&self, path: &Path) -> std::result::Result<(), DeleteError> {
+        Err(DeleteError::IoError { io_error: Arc::new(read_only()), filepath: path.to_owned() })
+    }
+
+    fn exists(&self, path: &Path) -> std::result::Result<bool, OpenReadError> {
+        self.0.exists(path)
+    }
+
+    fn open_write(&self, path: &Path) -> std::result::Result<WritePtr, OpenWriteError> {
+        Err(OpenWriteError::wrap_io_error(read_only(), path.to_owned()))
+    }
+
+    fn atomic_read(&self, path: &Path) -> std::result::Result<Vec<u8>, OpenReadError> {
+        self.0.atomic_read(path)
+    }
+
+    fn atomic_write(&self, _: &Path, _: &[u8]) -> std::io::Result<()> {
+        Err(read_only())
+    }
+
+    fn sync_directory(&self) -> std::io::Result<()> {
+        Ok(())
+    }
+
+    fn acquire_lock(&self, _: &Lock) -> std::result::Result<DirectoryLock, LockError> {
+        Ok(DirectoryLock::from(Box::new(())))
+    }
+
+    fn watch(&self, _: WatchCallback) -> tantivy::Result<WatchHandle> {
+        Ok(WatchHandle::empty())
+    }
+}

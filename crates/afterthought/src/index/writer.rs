@@ -1,0 +1,99 @@
+//! The one writer of an index. Documents become visible together with the checkpoint that says
+//! what they stand for, or not at all. After any error the writer must be dropped: tantivy was
+//! seen to lose documents silently behind a failed commit.
+
+use std::path::{Path, PathBuf};
+
+use tantivy::indexer::{IndexWriterOptions, LogMergePolicy, UserOperation};
+use tantivy::{Directory, Index, IndexWriter, Term};
+
+use crate::error::{Error, ErrorKind, Result};
+use crate::limits::{WRITER_ARENA_BYTES, WRITER_BYTES_IN_FLIGHT_MAX, WRITER_THREADS};
+use crate::model::{Checkpoint, Message, Session};
+
+use super::budget::Budget;
+use super::document::Doc;
+use super::fields::Fields;
+use super::store::sorted;
+
+/// A merge is due when this share of a segment's documents is deleted: their text leaves the disk.
+const DELETED_SHARE_MAX: f32 = 0.25;
+/// Segments below this size count as one level, so that one-row commits do not pile up.
+const SEGMENT_DOCS_SMALL: u32 = 1_000;
+
+/// The writer of one index; holds its lock until dropped.
+pub struct Writer {
+    inner: IndexWriter<Doc>,
+    index: Index,
+    fields: Fields,
+    budget: Budget,
+    path: PathBuf,
+}
+
+impl Writer {
+    pub(super) fn open(index: &Index, fields: Fields, path: &Path) -> Result<Self> {
+        let options = IndexWriterOptions::builder()
+            .num_worker_threads(WRITER_THREADS)
+            .memory_budget_per_thread(WRITER_ARENA_BYTES)
+            .num_merge_threads(1)
+            .build();
+        let inner = index.writer_with_options(options).map_err(|error| sorted(path, error))?;
+        let mut policy = LogMergePolicy::default();
+        policy.set_min_layer_size(SEGMENT_DOCS_SMALL);
+        policy.set_del_docs_ratio_before_merge(DELETED_SHARE_MAX);
+        inner.set_merge_policy(Box::new(policy));
+        let budget = Budget::new(WRITER_BYTES_IN_FLIGHT_MAX);
+        Ok(Self { inner, index: index.clone(), fields, budget, path: path.to_owned() })
+    }
+
+    /// Adds a message that the index does not hold. Waits while too much text is on its way.
+    pub fn add_message(&mut self, session_ord: u64, message: Message, copy: bool) -> Result<()> {
+        let permit = self.budget.take(message.text_bytes());
+        let doc = Doc::message(self.fields, session_ord, message, copy, permit);
+        self.inner.add_document(doc).map_err(|error| self.failed(error))?;
+        Ok(())
+    }
+
+    /// Removes a message.
+    pub fn remove_message(&mut self, id: i64) {
+        self.inner.delete_term(Term::from_field_i64(self.fields.key, id));
+    }
+
+    /// Writes a session's document in place of the one that was there.
+    pub fn put_session(&mut self, session_ord: u64, session: Session) -> Result<()> {
+        let old = Term::from_field_text(self.fields.session_id, &session.id);
+        let permit = self.budget.take(0);
+        let doc = Doc::session(self.fields, session_ord, session, permit);
+        // One operation: a session is never without its document, not even between two commits.
+        self.inner
+            .run([UserOperation::Delete(old), UserOperation::Add(doc)])
+            .map_err(|error| self.failed(error))?;
+        Ok(())
+    }
+
+    /// Removes a session and all of its messages.
+    pub fn remove_session(&mut self, session_ord: u64) {
+        self.inner.delete_term(Term::from_field_u64(self.fields.session_ord, session_ord));
+    }
+
+    /// Publishes everything so far together with its checkpoint.
+    pub fn commit(&mut self, checkpoint: &Checkpoint) -> Result<()> {
+        let payload = serde_json::to_string(checkpoint)
+            .map_err(|error| Error::new(ErrorKind::Internal, "write checkpoint of", self.path.display()).because(error))?;
+        let mut prepared = self.inner.prepare_commit().map_err(|error| sorted(&self.path, error))?;
+        prepared.set_payload(&payload);
+        prepared.commit().map_err(|error| sorted(&self.path, error))?;
+        // tantivy renames meta.json last and does not sync the folder after that.
+        self.index.directory().sync_directory().map_err(|error| self.failed(error.into()))
+    }
+
+    /// Waits for merges under way and releases the lock.
+    pub fn finish(self) -> Result<()> {
+        let path = self.path.clone();
+        self.inner.wait_merging_threads().map_err(|error| sorted(&path, error))
+    }
+
+    fn failed(&self, error: tantivy::TantivyError) -> Error {
+        sorted(&self.path, error)
+    }
+}

@@ -1,0 +1,8 @@
+//! Afterthought: an embedded search engine for the archives that AI agents leave behind.
+
+pub mod archive;
+pub mod error;
+pub mod index;
+pub mod limits;
+pub mod model;
+pub mod text;

@@ -1,0 +1,67 @@
+//! Every bound of the engine, in one place. Quantity, unit, bound: in that order.
+
+/// Longest query text that is read, in bytes; the rest is dropped with a warning.
+pub const QUERY_BYTES_MAX: usize = 16 * 1024;
+/// Most scored terms of one query; later ones are dropped with a warning.
+pub const QUERY_TERMS_MAX: usize = 64;
+/// Longest run of a script without spaces that a bare query reads as one contiguous phrase,
+/// in characters; longer runs are cut into dictionary words.
+pub const QUERY_RUN_CHARS_MAX: usize = 8;
+
+/// Most hits of one page.
+pub const PAGE_HITS_MAX: usize = 1_000;
+/// Hits of a page when the caller names no limit.
+pub const PAGE_HITS_DEFAULT: usize = 10;
+/// Deepest rank reachable by offset paging (`offset + limit`).
+pub const PAGE_DEPTH_MAX: usize = 10_000;
+/// How often a page is filled up again after hits that the archive no longer holds.
+pub const PAGE_REFILLS_MAX: usize = 3;
+
+/// Most highlighted ranges of one snippet.
+pub const SNIPPET_MARKS_MAX: usize = 64;
+/// Length of a snippet, in Unicode scalar values.
+pub const SNIPPET_CHARS_MAX: usize = 240;
+/// Part of one field that the highlighter reads, in bytes.
+pub const SNIPPET_SCAN_BYTES_MAX: usize = 1024 * 1024;
+
+/// Longest part of a word or identifier that is indexed, in bytes.
+pub const TOKEN_PART_BYTES_MAX: usize = 64;
+/// Longest whole identifier, path or address that is indexed beside its parts, in bytes.
+pub const TOKEN_WHOLE_BYTES_MAX: usize = 128;
+/// Indexed text of one field of one row, in bytes; the tail of longer text is not searchable.
+pub const FIELD_TEXT_BYTES_MAX: usize = 128 * 1024 * 1024;
+
+/// Searches that may wait for a reader; one more is refused as busy.
+pub const SEARCH_QUEUE_MAX: usize = 64;
+/// Wall time of one search, in milliseconds.
+pub const SEARCH_WALL_MS_MAX: u64 = 10_000;
+/// Reader threads of one engine when the caller names no number.
+pub const READERS_DEFAULT: usize = 2;
+
+/// Commands that may wait for the writer thread.
+pub const WRITER_QUEUE_MAX: usize = 64;
+/// Text on its way from the archive to the index, in bytes. One larger row passes alone.
+pub const WRITER_BYTES_IN_FLIGHT_MAX: usize = 64 * 1024 * 1024;
+/// Memory of one indexing thread before it writes a segment, in bytes.
+pub const WRITER_ARENA_BYTES: usize = 96 * 1024 * 1024;
+/// Threads that analyze text.
+pub const WRITER_THREADS: usize = 2;
+/// Longest time between two commits of a long sync, in milliseconds.
+pub const COMMIT_AGE_MS_MAX: u128 = 4_000;
+
+/// Rows read from the archive in one read transaction.
+pub const BATCH_ROWS_MAX: usize = 2_000;
+/// Text read from the archive in one read transaction, in bytes.
+pub const BATCH_BYTES_MAX: usize = 16 * 1024 * 1024;
+/// Times that a batch is read again because the archive changed under it.
+pub const BATCH_RETRIES_MAX: usize = 20;
+
+/// Largest archive that is copied to a private folder without the caller's leave, in bytes.
+pub const ARCHIVE_COPY_BYTES_MAX: u64 = 2 * 1024 * 1024 * 1024;
+
+/// A full comparison of archive and index that took less than this repeats at every search, in ms.
+pub const SIGNATURES_CHEAP_MS: u64 = 50;
+/// Otherwise it repeats when the last one is older than this, in seconds.
+pub const SIGNATURES_AGE_S_MAX: i64 = 60;
+/// Differing rows that `verify` lists by id.
+pub const VERIFY_LISTED_MAX: usize = 100;
