@@ -44,7 +44,10 @@ impl Random {
     }
 
     /// Returns an index below `len`; 0 for an empty range.
-    #[expect(clippy::missing_panics_doc, reason = "a number below a length is a length")]
+    #[expect(
+        clippy::missing_panics_doc,
+        reason = "a number below a length is a length"
+    )]
     pub fn index(&mut self, len: usize) -> usize {
         let bound = u64::try_from(len).unwrap_or(u64::MAX);
         usize::try_from(self.below(bound)).expect("a number below a length is a length")

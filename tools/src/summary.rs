@@ -65,5 +65,5 @@ impl Summary {
 }
 
 fn chars(text: &str) -> u64 {
-    text.chars().map(|_| 1).sum()
+    u64::try_from(text.chars().count()).unwrap_or(u64::MAX)
 }

@@ -59,6 +59,7 @@ struct Stream {
     summary: Summary,
     rows: u64,
     planted_gap: u64,
+    calls: u64,
     needle_due: u64,
     marker_due: u64,
     /// Unix seconds of the last session's start, and of the last row.
@@ -88,10 +89,10 @@ const SESSION_ROWS: &[(u64, (u64, u64))] = &[
 
 /// Characters of a tool's output: a long tail carries most of the archive's text.
 const OUTPUT_CHARS: &[(u64, (u64, u64))] = &[
-    (45, (40, 200)),
+    (40, (40, 200)),
     (34, (200, 2_000)),
-    (16, (2_000, 8_000)),
-    (5, (8_000, 26_000)),
+    (18, (2_000, 8_000)),
+    (8, (8_000, 26_000)),
 ];
 
 const REASONING_CHARS: &[(u64, (u64, u64))] =
@@ -118,6 +119,7 @@ impl Stream {
             summary: Summary::default(),
             rows,
             planted_gap,
+            calls: 0,
             needle_due: planted_gap / 2,
             marker_due: planted_gap / 2,
             started: 1_759_300_000,
@@ -158,16 +160,22 @@ impl Stream {
         let end = self
             .rows
             .min(self.summary.messages + self.random.between(low, high));
+        let (first, calls) = (self.summary.messages, self.calls);
         while self.summary.messages < end {
             self.turn(writer, end)?;
         }
-        Ok(())
+        // Once a session, not once a row as the agent does it: the end is the same.
+        writer.set_counts(
+            &self.session,
+            self.summary.messages - first,
+            self.calls - calls,
+        )
     }
 
     /// A question, some calls with their outputs, an answer; cut off where the session ends.
     fn turn(&mut self, writer: &mut Writer, end: u64) -> rusqlite::Result<()> {
         let question = self.prose(30, 330);
-        self.put(writer, Message::user(&question))?;
+        self.put(writer, Message::new("user", question))?;
         for _ in 0..self.random.between(1, 8) {
             if self.summary.messages + 3 > end {
                 break;
@@ -183,7 +191,7 @@ impl Stream {
         }
         if self.summary.messages < end {
             let answer = self.prose(100, 1_300);
-            let answer = self.with_due_reasoning(Message::assistant(&answer));
+            let answer = self.with_due_reasoning(Message::new("assistant", answer));
             self.put(writer, answer)?;
         }
         Ok(())
@@ -195,8 +203,9 @@ impl Stream {
         } else {
             String::new()
         };
-        let mut message = Message::assistant(&note);
-        if !note.is_empty() {
+        let has_note = !note.is_empty();
+        let mut message = Message::new("assistant", note);
+        if has_note {
             message = self.with_due_reasoning(message);
         }
         let (path, command) = (self.text.path(), self.prose(10, 160));
@@ -209,16 +218,18 @@ impl Stream {
     fn output(&mut self, call: &Message) -> Message {
         let (low, high) = self.random.weighted(OUTPUT_CHARS);
         let chars = self.random.between(low, high);
-        let mut output = String::new();
-        self.text.lines(&mut self.random, &mut output, chars);
-        Message::tool(self.random.pick(TOOLS), &output).answering(call)
+        let output = self.text.lines(&mut self.random, chars);
+        let tool_name = Some(self.random.pick(TOOLS).to_owned());
+        Message {
+            tool_name,
+            ..Message::new("tool", output)
+        }
+        .answering(call)
     }
 
     fn prose(&mut self, low: u64, high: u64) -> String {
         let chars = self.random.between(low, high);
-        let mut prose = String::new();
-        self.text.prose(&mut self.random, &mut prose, chars);
-        prose
+        self.text.prose(&mut self.random, chars)
     }
 
     fn reasoning(&mut self) -> String {
@@ -249,7 +260,8 @@ impl Stream {
             reasoning,
             message.tool_calls.is_some(),
         );
-        let id = writer.message(&self.session, &message)?;
+        self.calls += u64::from(message.tool_calls.is_some());
+        let id = writer.insert(&self.session, &message)?;
         debug_assert_eq!(u64::try_from(id), Ok(self.summary.messages));
         Ok(())
     }

@@ -4,5 +4,6 @@ pub mod archive;
 pub mod error;
 pub mod index;
 pub mod limits;
+pub mod mirror;
 pub mod model;
 pub mod text;

@@ -104,15 +104,8 @@ impl Writer {
         for message in messages {
             ids.push(self.insert(session_id, message)?);
         }
-        let calls: i64 = messages.iter().map(Message::calls_count).sum();
-        self.connection.execute(
-            "UPDATE sessions SET message_count = ?2, tool_call_count = ?3 WHERE id = ?1",
-            (
-                session_id,
-                i64::try_from(ids.len()).unwrap_or(i64::MAX),
-                calls,
-            ),
-        )?;
+        let calls = messages.iter().map(Message::calls_count).sum();
+        self.set_counts(session_id, messages.iter().map(|_| 1).sum(), calls)?;
         Ok(ids)
     }
 

@@ -260,13 +260,13 @@ impl Message {
         Some(calls.as_array()?.last()?.get("id")?.as_str()?.to_owned())
     }
 
-    pub(crate) fn calls_count(&self) -> i64 {
+    pub(crate) fn calls_count(&self) -> u64 {
         let calls = self
             .tool_calls
             .as_deref()
             .map(serde_json::from_str::<serde_json::Value>);
         match calls {
-            Some(Ok(serde_json::Value::Array(calls))) => i64::try_from(calls.len()).unwrap_or(0),
+            Some(Ok(serde_json::Value::Array(calls))) => calls.iter().map(|_| 1).sum(),
             Some(_) => 1,
             None => 0,
         }

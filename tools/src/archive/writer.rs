@@ -139,7 +139,10 @@ impl Writer {
                 "UPDATE sessions SET message_count = message_count + 1,
                  tool_call_count = tool_call_count + ?2 WHERE id = ?1",
             )?;
-            count.execute((session_id, message.calls_count()))?;
+            count.execute((
+                session_id,
+                i64::try_from(message.calls_count()).unwrap_or(i64::MAX),
+            ))?;
             Ok(id)
         })
     }
@@ -173,8 +176,23 @@ impl Writer {
         self.connection.close().map_err(|(_, error)| error)
     }
 
+    /// Sets what a session says it holds.
+    pub(crate) fn set_counts(
+        &mut self,
+        session_id: &str,
+        messages: u64,
+        calls: u64,
+    ) -> rusqlite::Result<()> {
+        let mut update = self.connection.prepare_cached(
+            "UPDATE sessions SET message_count = ?2, tool_call_count = ?3 WHERE id = ?1",
+        )?;
+        let stored = |count| i64::try_from(count).unwrap_or(i64::MAX);
+        update.execute((session_id, stored(messages), stored(calls)))?;
+        Ok(())
+    }
+
     /// Inserts the row alone; who counts it in `sessions` differs between append and rewrite.
-    pub(super) fn insert(&mut self, session_id: &str, message: &Message) -> rusqlite::Result<i64> {
+    pub(crate) fn insert(&mut self, session_id: &str, message: &Message) -> rusqlite::Result<i64> {
         let time = message
             .timestamp
             .clone()

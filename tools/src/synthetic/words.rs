@@ -8,6 +8,9 @@ use crate::random::Random;
 const WORDS_MAX: usize = 60_000;
 const SHIFT: f64 = 2.7;
 
+/// Room for the longest word and the space after it.
+pub(super) const CELL_BYTES: usize = 16;
+
 /// Real words first, in about their real order: stop words and common terms cost an engine
 /// something, and made-up ones would not.
 const COMMON: &str = "the to and of a in is it for that this on with be as not are was we if from \
@@ -32,7 +35,7 @@ pub fn vocabulary() -> Vec<String> {
     }
     while words.len() < WORDS_MAX {
         let word = made_up(&mut random);
-        if seen.insert(word.clone()) {
+        if word.len() < CELL_BYTES && seen.insert(word.clone()) {
             words.push(word);
         }
     }
@@ -47,7 +50,7 @@ fn made_up(random: &mut Random) -> String {
     const VOWELS: [&str; 8] = ["a", "e", "i", "o", "u", "ea", "ou", "ai"];
     const CODAS: [&str; 10] = ["", "", "", "n", "r", "s", "l", "t", "nd", "ck"];
     let mut word = String::new();
-    for _ in 0..random.between(2, 4) {
+    for _ in 0..random.between(1, 3) {
         word.push_str(random.pick(&ONSETS));
         word.push_str(random.pick(&VOWELS));
         word.push_str(random.pick(&CODAS));

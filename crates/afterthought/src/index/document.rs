@@ -134,6 +134,7 @@ fn message_values<'a>(fields: &Fields, message: &'a Message, values: &mut Vec<(T
         let text = message.text(field);
         if !text.is_empty() {
             values.push((fields.text(field), FieldValue::Text(text)));
+            values.push((fields.has, FieldValue::Unsigned(field as u64)));
         }
     }
 }
@@ -146,6 +147,9 @@ fn session_values<'a>(fields: &Fields, session: &'a Session, values: &mut Vec<(T
     values.push((fields.session_id, FieldValue::Text(&session.id)));
     values.push((fields.source, FieldValue::Text(&session.source)));
     values.push((fields.timestamp, FieldValue::Signed(session.started_ms.unwrap_or(NO_TIME))));
+    if session.title.is_some() {
+        values.push((fields.has, FieldValue::Unsigned(Field::Title as u64)));
+    }
     let optional = [
         (fields.title_text, &session.title),
         (fields.text(Field::Title), &session.title),

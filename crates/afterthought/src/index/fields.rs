@@ -54,6 +54,9 @@ pub struct Fields {
     pub role: TantivyField,
     /// 1 on session documents, absent on others: their list.
     pub kind: TantivyField,
+    /// The number of each searchable field that the document has: its list's length is the number
+    /// of documents to average that field's length over.
+    pub has: TantivyField,
     /// The archive's id of a session; on session documents only, and their key.
     pub session_id: TantivyField,
     /// A session's source.
@@ -101,6 +104,7 @@ impl Fields {
             hash: schema.add_u64_field("hash", fast),
             role: schema.add_text_field("role", attribute.clone()),
             kind: schema.add_u64_field("kind", NumericOptions::default().set_indexed()),
+            has: schema.add_u64_field("has", NumericOptions::default().set_indexed()),
             session_id: schema.add_text_field("session_id", named),
             source: schema.add_text_field("source", attribute.clone()),
             title_text: schema.add_text_field("title_text", attribute.clone()),

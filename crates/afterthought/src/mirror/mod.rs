@@ -1,0 +1,150 @@
+//! Keeps the index equal to the archive: one writer thread that compares, reads what differs and
+//! commits it with a checkpoint. Never writes to the archive.
+
+mod copies;
+mod note;
+mod plan;
+mod sync;
+mod verify;
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::JoinHandle;
+use std::time::Instant;
+
+use crossbeam_channel::{Receiver, Sender, bounded};
+use parking_lot::Mutex;
+
+pub use note::Note;
+pub use verify::{Drift, Verdict, verify};
+
+use crate::archive::Archive;
+use crate::error::{Error, ErrorKind, Result};
+use crate::index::{Folder, Store};
+use crate::limits::WRITER_QUEUE_MAX;
+use crate::model::SyncStats;
+
+use sync::{Syncer, Synced};
+
+/// How closely a sync looks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Level {
+    /// What a search does: nothing if the files' stamp is the same; else the rows above the last
+    /// one and the session rows; a full comparison when that is cheap or due.
+    Quick,
+    /// Always compares every session's rows.
+    Full,
+}
+
+/// What a sync found and did.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SyncReport {
+    /// The work done; all zero when nothing had changed.
+    pub stats: SyncStats,
+    /// The archive was not opened: its stamp was the one last checked.
+    pub unchanged: bool,
+    /// The caller stopped it; what was committed stays, the next sync goes on.
+    pub interrupted: bool,
+}
+
+/// How far a sync has come.
+#[derive(Clone, Copy, Debug)]
+pub struct Progress {
+    /// Rows of the sessions that differ.
+    pub rows_total: u64,
+    /// Rows among them that are done.
+    pub rows_done: u64,
+    /// Bytes of text read so far.
+    pub text_bytes: u64,
+    /// When it began.
+    pub since: Instant,
+}
+
+/// A handle to the writer thread. Dropping it stops the thread: a sync under way commits what it
+/// has, a finished one lets its merges end.
+pub struct Mirror {
+    commands: Option<Sender<Command>>,
+    stop: Arc<AtomicBool>,
+    progress: Arc<Mutex<Option<Progress>>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+struct Command {
+    level: Level,
+    reply: Sender<Result<SyncReport>>,
+}
+
+impl Mirror {
+    /// Starts the writer thread. Fails only if the system refuses a thread.
+    pub fn start(archive: Archive, store: Store, folder: &Folder) -> Result<Self> {
+        let (commands, inbox) = bounded(WRITER_QUEUE_MAX);
+        let stop = Arc::new(AtomicBool::new(false));
+        let progress = Arc::new(Mutex::new(None));
+        let syncer = Syncer::new(archive, store, folder.clone(), Arc::clone(&stop), Arc::clone(&progress));
+        let thread = std::thread::Builder::new()
+            .name("aft-writer".to_owned())
+            .spawn(move || serve(syncer, &inbox))
+            .map_err(|error| Error::new(ErrorKind::Internal, "start", "the writer thread").because(error))?;
+        Ok(Self { commands: Some(commands), stop, progress, thread: Some(thread) })
+    }
+
+    /// Asks for a sync. The answer comes through the channel; syncs run one after another.
+    /// Fails as busy when too many wait already.
+    pub fn sync(&self, level: Level) -> Result<Receiver<Result<SyncReport>>> {
+        let (reply, answer) = bounded(1);
+        let commands = self.commands.as_ref().expect("the sender lives until drop");
+        commands.try_send(Command { level, reply }).map_err(|_| {
+            Error::new(ErrorKind::Busy, "sync", "the index").because("too many syncs wait already")
+        })?;
+        Ok(answer)
+    }
+
+    /// Returns how far the sync under way has come; `None` when none is.
+    #[must_use]
+    pub fn progress(&self) -> Option<Progress> {
+        *self.progress.lock()
+    }
+
+    /// Asks a sync under way to commit what it has and end.
+    pub fn interrupt(&self) {
+        self.stop.store(true, Ordering::Relaxed);
+    }
+}
+
+impl Drop for Mirror {
+    fn drop(&mut self) {
+        self.interrupt();
+        self.commands = None;
+        if let Some(thread) = self.thread.take()
+            && thread.join().is_err()
+        {
+            tracing::error!("the writer thread panicked");
+        }
+    }
+}
+
+fn serve(mut syncer: Syncer, inbox: &Receiver<Command>) {
+    for command in inbox {
+        let synced = syncer.sync(command.level);
+        let (report, writer) = match synced {
+            Ok(Synced { report, writer }) => (Ok(report), writer),
+            Err(error) => (Err(error), None),
+        };
+        let interrupted = report.as_ref().is_ok_and(|report| report.interrupted);
+        // The caller may have gone; the work stands all the same.
+        let _gone = command.reply.send(report);
+        // The answer never waits for a merge, and a stopped sync drops its merges: they are redone.
+        if let Some(writer) = writer
+            && !interrupted
+            && let Err(error) = writer.finish()
+        {
+            tracing::warn!(%error, "merging segments failed; the commit stands");
+        }
+    }
+}
+
+/// The file that a sync leaves beside the index.
+fn note_path(folder: &Folder) -> PathBuf {
+    folder.note()
+}

@@ -1,0 +1,131 @@
+//! Compares archive and index, cheaply first, and says which sessions need work. Reads no text.
+
+use std::collections::{HashMap, HashSet};
+
+use crate::archive::View;
+use crate::error::Result;
+use crate::index::{KnownSession, SessionSums, Snapshot, session_hash};
+use crate::model::Session;
+
+/// What a sync has to do.
+#[derive(Debug, Default)]
+pub(super) struct Plan {
+    /// Sessions whose own document is missing or out of date.
+    pub(super) sessions: Vec<Session>,
+    /// Sessions whose rows differ, the newest first.
+    pub(super) differing: Vec<Differing>,
+    /// Sessions that are indexed and have neither row nor messages.
+    pub(super) gone: Vec<u64>,
+    /// Highest message id in the archive.
+    pub(super) id_max: i64,
+    /// Message rows in the archive, where the comparison counted them.
+    pub(super) rows: Option<u64>,
+}
+
+/// A session whose rows differ.
+#[derive(Debug)]
+pub(super) struct Differing {
+    pub(super) session_id: String,
+    /// Rows it has in the archive, or at least the new ones.
+    pub(super) rows: u64,
+    /// Only messages tell of the session.
+    pub(super) without_row: bool,
+    id_max: i64,
+}
+
+impl Plan {
+    pub(super) fn is_empty(&self) -> bool {
+        self.sessions.is_empty() && self.differing.is_empty() && self.gone.is_empty()
+    }
+
+    /// Compares every session's rows by signature: whatever adds, removes, hides or restores rows
+    /// is seen. One pass over a covering index of the archive, one over three columns of ours.
+    pub(super) fn full(view: &View<'_>, snapshot: &Snapshot) -> Result<Self> {
+        let known = snapshot.known_sessions()?;
+        let sums = snapshot.sums()?;
+        let signatures = view.signatures()?;
+        let mut plan = Self {
+            id_max: signatures.iter().map(|signature| signature.id_max).max().unwrap_or(0),
+            rows: Some(signatures.iter().map(|signature| signature.rows).sum()),
+            ..Self::default()
+        };
+        let mut with_rows = HashSet::new();
+        for signature in signatures {
+            let theirs = SessionSums { rows: signature.rows, id_max: signature.id_max, sum: signature.sum };
+            let ours = known.get(&signature.session_id).map(|session| sums_of(&sums, *session));
+            if ours != Some(theirs) {
+                plan.differ(signature.session_id.clone(), theirs.rows, theirs.id_max);
+            }
+            with_rows.insert(signature.session_id);
+        }
+        let sessions = view.sessions()?;
+        let with_row: HashSet<_> = sessions.iter().map(|session| session.id.as_str()).collect();
+        for (id, session) in known.iter().filter(|(id, _)| !with_rows.contains(*id)) {
+            if !with_row.contains(id.as_str()) {
+                plan.gone.push(session.ord);
+            } else if sums_of(&sums, *session).rows > 0 {
+                plan.differ(id.clone(), 0, 0);
+            }
+        }
+        let orphans = with_rows.into_iter().filter(|id| !with_row.contains(id.as_str())).map(orphan).collect();
+        plan.write_changed(orphans, &known);
+        plan.write_changed(sessions, &known);
+        plan.order();
+        Ok(plan)
+    }
+
+    /// Looks at the rows above the last mirrored id, and at the session rows. Sees appends,
+    /// titles and deleted sessions; leaves what happened inside older rows to [`Plan::full`].
+    pub(super) fn tail(view: &View<'_>, snapshot: &Snapshot) -> Result<Self> {
+        let known = snapshot.known_sessions()?;
+        let mut plan = Self { id_max: snapshot.checkpoint().id_max, ..Self::default() };
+        let mut new_rows: HashMap<String, (u64, i64)> = HashMap::new();
+        for (id, session_id) in view.tail(snapshot.checkpoint().id_max)? {
+            plan.id_max = plan.id_max.max(id);
+            let entry = new_rows.entry(session_id).or_default();
+            *entry = (entry.0 + 1, entry.1.max(id));
+        }
+        let sessions = view.sessions()?;
+        let with_row: HashSet<_> = sessions.iter().map(|session| session.id.as_str()).collect();
+        // A session whose row went took its messages along, or left them without one.
+        let orphan_hash = session_hash(&orphan(String::new()));
+        for (id, _) in known.iter().filter(|(id, known)| known.hash != orphan_hash && !with_row.contains(id.as_str())) {
+            new_rows.entry(id.clone()).or_default();
+        }
+        let orphans = new_rows.keys().filter(|id| !with_row.contains(id.as_str())).cloned().map(orphan).collect();
+        plan.write_changed(orphans, &known);
+        plan.write_changed(sessions, &known);
+        for (session_id, (rows, id_max)) in new_rows {
+            plan.differ(session_id, rows, id_max);
+        }
+        plan.order();
+        Ok(plan)
+    }
+
+    fn differ(&mut self, session_id: String, rows: u64, id_max: i64) {
+        self.differing.push(Differing { session_id, rows, without_row: false, id_max });
+    }
+
+    fn order(&mut self) {
+        let orphans: HashSet<_> =
+            self.sessions.iter().filter(|session| session.orphan).map(|session| session.id.as_str()).collect();
+        for session in &mut self.differing {
+            session.without_row = orphans.contains(session.session_id.as_str());
+        }
+        self.differing.sort_unstable_by(|a, b| b.id_max.cmp(&a.id_max).then_with(|| a.session_id.cmp(&b.session_id)));
+    }
+
+    fn write_changed(&mut self, sessions: Vec<Session>, known: &HashMap<String, KnownSession>) {
+        let changed = |session: &Session| known.get(&session.id).is_none_or(|known| known.hash != session_hash(session));
+        self.sessions.extend(sessions.into_iter().filter(changed));
+    }
+}
+
+/// A session that only its messages tell of.
+fn orphan(id: String) -> Session {
+    Session { id, source: "unknown".to_owned(), orphan: true, ..Session::default() }
+}
+
+fn sums_of(sums: &[SessionSums], session: KnownSession) -> SessionSums {
+    usize::try_from(session.ord).ok().and_then(|ord| sums.get(ord)).copied().unwrap_or_default()
+}

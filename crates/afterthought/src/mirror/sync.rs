@@ -1,0 +1,344 @@
+//! Carries out one sync: compare, lock, read what differs in bounded batches, commit.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Instant, SystemTime};
+
+use parking_lot::Mutex;
+
+use crate::archive::{Archive, Stamp};
+use crate::error::Result;
+use crate::index::{FORMAT, Folder, KnownSession, Snapshot, Store, Writer};
+use crate::limits::{BATCH_BYTES_MAX, BATCH_ROWS_MAX, COMMIT_AGE_MS_MAX};
+use crate::model::{Checkpoint, Message, SyncStats};
+use crate::text;
+
+use super::copies::RowChanges;
+use super::note::Note;
+use super::plan::{Differing, Plan};
+use super::{Level, Progress, SyncReport, note_path};
+
+/// What the writer thread works with.
+pub(super) struct Syncer {
+    archive: Archive,
+    store: Store,
+    folder: Folder,
+    stop: Arc<AtomicBool>,
+    progress: Arc<Mutex<Option<Progress>>>,
+}
+
+/// The outcome of a sync, and the writer whose merges may still run.
+pub(super) struct Synced {
+    pub(super) report: SyncReport,
+    pub(super) writer: Option<Writer>,
+}
+
+/// A comparison, and what it was made on.
+struct Compared {
+    plan: Plan,
+    full: bool,
+    stamp: Stamp,
+    took_ms: u64,
+}
+
+impl Syncer {
+    pub(super) fn new(
+        archive: Archive,
+        store: Store,
+        folder: Folder,
+        stop: Arc<AtomicBool>,
+        progress: Arc<Mutex<Option<Progress>>>,
+    ) -> Self {
+        Self { archive, store, folder, stop, progress }
+    }
+
+    /// Brings the index up to date. Fails if the archive cannot be read, or if another process
+    /// holds the writer lock and there is something to write.
+    pub(super) fn sync(&mut self, level: Level) -> Result<Synced> {
+        let synced = self.sync_open(level);
+        *self.progress.lock() = None;
+        // No connection, and so no lock on the archive, outlives the work.
+        self.archive.close();
+        synced
+    }
+
+    fn sync_open(&mut self, level: Level) -> Result<Synced> {
+        let snapshot = self.store.snapshot()?;
+        let Some(compared) = self.compare(level, &snapshot)? else {
+            return Ok(Synced { report: SyncReport { unchanged: true, ..SyncReport::default() }, writer: None });
+        };
+        if compared.plan.is_empty() && snapshot.checkpoint().complete && !self.id_max_moved(&compared, &snapshot) {
+            self.note(&compared, snapshot.checkpoint());
+            return Ok(Synced { report: SyncReport::default(), writer: None });
+        }
+        let mut writer = self.store.writer()?;
+        // Another process may have committed before we got the lock: compare with that commit.
+        let locked = self.store.snapshot()?;
+        let compared = if locked.checkpoint() == snapshot.checkpoint() {
+            compared
+        } else {
+            match self.compare(Level::Full, &locked)? {
+                Some(compared) => compared,
+                None => return Ok(Synced { report: SyncReport::default(), writer: None }),
+            }
+        };
+        let mut work = Work::new(&locked, compared.plan.rows)?;
+        let interrupted = self.carry_out(&compared.plan, &locked, &mut writer, &mut work)?;
+        if !interrupted {
+            work.checkpoint.id_max = compared.plan.id_max;
+            work.checkpoint.complete |= compared.full;
+        }
+        work.commit(&mut writer)?;
+        if !interrupted {
+            self.note(&compared, &work.checkpoint);
+            if work.checkpoint.complete && !locked.checkpoint().complete {
+                self.folder.drop_others()?;
+            }
+        }
+        let report = SyncReport { stats: work.stats, unchanged: false, interrupted };
+        Ok(Synced { report, writer: Some(writer) })
+    }
+
+    /// Compares as closely as the level and the last check ask for; `None` if nothing can differ.
+    fn compare(&mut self, level: Level, snapshot: &Snapshot) -> Result<Option<Compared>> {
+        let note = Note::read(&note_path(&self.folder));
+        let stamp = self.archive.stamp()?;
+        let known = note.filter(|note| note.committed_ms == snapshot.checkpoint().committed_ms);
+        let same = known.as_ref().is_some_and(|note| note.still_true(&stamp, snapshot.checkpoint()));
+        let due = known.as_ref().is_none_or(|note| note.comparison_due(now_ms()));
+        let full = level == Level::Full || !snapshot.checkpoint().complete || due;
+        if level == Level::Quick && same && (known.is_some_and(|note| note.full) || !full) {
+            return Ok(None);
+        }
+        let began = Instant::now();
+        let plan = self.archive.read(|view| {
+            if full { Plan::full(view, snapshot) } else { Plan::tail(view, snapshot) }
+        })?;
+        Ok(Some(Compared { plan, full, stamp, took_ms: millis(began) }))
+    }
+
+    /// Rows came and went again: nothing differs, and still the tail begins elsewhere.
+    fn id_max_moved(&self, compared: &Compared, snapshot: &Snapshot) -> bool {
+        compared.plan.id_max > snapshot.checkpoint().id_max
+    }
+
+    /// Does the plan's work. Returns whether the caller stopped it half-way.
+    fn carry_out(&mut self, plan: &Plan, snapshot: &Snapshot, writer: &mut Writer, work: &mut Work) -> Result<bool> {
+        let rows_total = plan.differing.iter().map(|session| session.rows).sum();
+        *self.progress.lock() = Some(Progress { rows_total, rows_done: 0, text_bytes: 0, since: Instant::now() });
+        for session in &plan.sessions {
+            writer.put_session(work.ord(&session.id), session.clone())?;
+            work.stats.sessions_written += 1;
+        }
+        for ord in &plan.gone {
+            writer.remove_session(*ord);
+        }
+        for group in groups(&plan.differing) {
+            if self.sync_group(group, snapshot, writer, work)? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// Brings the rows of a few sessions up to date. Returns whether the caller stopped it.
+    fn sync_group(
+        &mut self,
+        group: &[Differing],
+        snapshot: &Snapshot,
+        writer: &mut Writer,
+        work: &mut Work,
+    ) -> Result<bool> {
+        let changes = self.archive.read(|view| {
+            group
+                .iter()
+                .map(|session| {
+                    let ord = work.indexed.get(&session.session_id).map(|known| known.ord);
+                    RowChanges::of(view, snapshot, &session.session_id, ord)
+                })
+                .collect::<Result<Vec<_>>>()
+        })?;
+        let mut rows = Vec::new();
+        for (session, changes) in group.iter().zip(changes) {
+            let ord = work.ord(&session.session_id);
+            changes.remove.iter().for_each(|id| writer.remove_message(*id));
+            work.stats.docs_removed += changes.remove.len() as u64;
+            work.stats.rows_read += changes.rows_read;
+            // A session without messages is kept only for a row of its own.
+            if changes.empty && session.without_row {
+                writer.remove_session(ord);
+            }
+            rows.extend(changes.write.into_iter().map(|(id, copy)| Row { id, session_ord: ord, copy }));
+        }
+        let stopped = self.write_rows(&rows, writer, work)?;
+        self.advance(group.iter().map(|session| session.rows).sum::<u64>(), rows.len());
+        Ok(stopped)
+    }
+
+    /// Reads and writes rows in bounded batches. Returns whether the caller stopped it.
+    fn write_rows(&mut self, rows: &[Row], writer: &mut Writer, work: &mut Work) -> Result<bool> {
+        let mut rest = rows;
+        loop {
+            if self.stop.load(Ordering::Relaxed) {
+                return Ok(true);
+            }
+            if rest.is_empty() {
+                return Ok(false);
+            }
+            let (messages, taken) = self.archive.read(|view| {
+                let mut messages = Vec::new();
+                let mut bytes = 0;
+                let mut taken = 0;
+                for row in rest.iter().take(BATCH_ROWS_MAX) {
+                    taken += 1;
+                    // A row that vanished since the comparison is the next sync's business.
+                    if let Some(message) = view.message(row.id)? {
+                        bytes += message.text_bytes();
+                        messages.push((*row, message));
+                    }
+                    if bytes >= BATCH_BYTES_MAX {
+                        break;
+                    }
+                }
+                Ok((messages, taken))
+            })?;
+            work.add(messages, writer, &self.progress)?;
+            rest = &rest[taken..];
+            if work.commit_due() {
+                work.commit(writer)?;
+            }
+        }
+    }
+
+    fn advance(&self, session_rows: u64, written: usize) {
+        if let Some(progress) = self.progress.lock().as_mut() {
+            // Rows that were right already count as done with their session.
+            progress.rows_done += session_rows.saturating_sub(written as u64);
+        }
+    }
+
+    fn note(&self, compared: &Compared, checkpoint: &Checkpoint) {
+        let path = note_path(&self.folder);
+        let before = Note::read(&path);
+        let (compared_ms, compare_took_ms) = match before {
+            Some(before) if !compared.full => (before.compared_ms, before.compare_took_ms),
+            _ => (now_ms(), compared.took_ms),
+        };
+        let note = Note {
+            stamp: compared.stamp.clone(),
+            committed_ms: checkpoint.committed_ms,
+            compared_ms,
+            compare_took_ms,
+            full: compared.full,
+        };
+        note.write(&path);
+    }
+}
+
+/// One row to write.
+#[derive(Clone, Copy)]
+struct Row {
+    id: i64,
+    session_ord: u64,
+    copy: bool,
+}
+
+/// The state of a sync under way.
+struct Work {
+    checkpoint: Checkpoint,
+    indexed: HashMap<String, KnownSession>,
+    new_ords: HashMap<String, u64>,
+    stats: SyncStats,
+    committed: Instant,
+}
+
+impl Work {
+    fn new(snapshot: &Snapshot, rows: Option<u64>) -> Result<Self> {
+        let mut checkpoint = snapshot.checkpoint().clone();
+        checkpoint.format = FORMAT;
+        text::FINGERPRINT.clone_into(&mut checkpoint.analyzer);
+        checkpoint.rows = rows.unwrap_or(checkpoint.rows);
+        Ok(Self {
+            checkpoint,
+            indexed: snapshot.known_sessions()?,
+            new_ords: HashMap::new(),
+            stats: SyncStats::default(),
+            committed: Instant::now(),
+        })
+    }
+
+    /// Returns a session's number, a new one for a new session.
+    fn ord(&mut self, session_id: &str) -> u64 {
+        if let Some(known) = self.indexed.get(session_id) {
+            return known.ord;
+        }
+        let next = &mut self.checkpoint.session_next;
+        *self.new_ords.entry(session_id.to_owned()).or_insert_with(|| {
+            *next += 1;
+            *next - 1
+        })
+    }
+
+    fn add(
+        &mut self,
+        messages: Vec<(Row, Message)>,
+        writer: &mut Writer,
+        progress: &Mutex<Option<Progress>>,
+    ) -> Result<()> {
+        let mut bytes = 0;
+        let count = messages.len() as u64;
+        for (row, message) in messages {
+            bytes += message.text_bytes() as u64;
+            self.stats.rows_damaged += u64::from(message.damaged);
+            writer.add_message(row.session_ord, message, row.copy)?;
+        }
+        self.stats.rows_read += count;
+        self.stats.docs_added += count;
+        self.stats.text_bytes += bytes;
+        if let Some(progress) = progress.lock().as_mut() {
+            progress.rows_done += count;
+            progress.text_bytes += bytes;
+        }
+        Ok(())
+    }
+
+    fn commit_due(&self) -> bool {
+        self.committed.elapsed().as_millis() >= COMMIT_AGE_MS_MAX
+    }
+
+    fn commit(&mut self, writer: &mut Writer) -> Result<()> {
+        // Two commits never carry the same time: the note tells them apart by it.
+        self.checkpoint.committed_ms = now_ms().max(self.checkpoint.committed_ms + 1);
+        writer.commit(&self.checkpoint)?;
+        self.stats.commits += 1;
+        self.committed = Instant::now();
+        Ok(())
+    }
+}
+
+/// Cuts the sessions into groups of about one batch of rows, each of at least one session.
+fn groups(sessions: &[Differing]) -> Vec<&[Differing]> {
+    let mut groups = Vec::new();
+    let (mut start, mut rows) = (0, 0);
+    for (index, session) in sessions.iter().enumerate() {
+        if index > start && rows + session.rows > BATCH_ROWS_MAX as u64 {
+            groups.push(&sessions[start..index]);
+            (start, rows) = (index, 0);
+        }
+        rows += session.rows;
+    }
+    if start < sessions.len() {
+        groups.push(&sessions[start..]);
+    }
+    groups
+}
+
+fn millis(since: Instant) -> u64 {
+    u64::try_from(since.elapsed().as_millis()).unwrap_or(u64::MAX)
+}
+
+pub(super) fn now_ms() -> i64 {
+    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
+}

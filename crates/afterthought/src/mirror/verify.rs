@@ -1,0 +1,82 @@
+//! Proves that the index holds exactly the archive's rows, session by session, or lists where it
+//! does not.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::Serialize;
+
+use crate::archive::Archive;
+use crate::error::Result;
+use crate::index::{Snapshot, flag};
+use crate::limits::VERIFY_LISTED_MAX;
+
+/// Whether index and archive agree.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Verdict {
+    /// They hold the same rows in the same state.
+    pub equal: bool,
+    /// Message rows in the archive.
+    pub archive_rows: u64,
+    /// Messages in the index.
+    pub index_rows: u64,
+    /// Sessions whose row sets were compared one by one.
+    pub sessions_compared: u64,
+    /// Rows that differ, counted by how.
+    pub differing: BTreeMap<&'static str, u64>,
+    /// The first of them.
+    pub drift: Vec<Drift>,
+}
+
+/// One row that differs.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Drift {
+    /// The message.
+    pub message_id: i64,
+    /// Its session.
+    pub session_id: String,
+    /// `missing` from the index, `surplus` in it, or of another `state`.
+    pub how: &'static str,
+}
+
+/// Compares every session's row set with one consistent state of the archive. Reads no text.
+pub fn verify(archive: &mut Archive, snapshot: &Snapshot) -> Result<Verdict> {
+    archive.read(|view| {
+        let known = snapshot.known_sessions()?;
+        let mut verdict = Verdict { index_rows: snapshot.rows()?, ..Verdict::default() };
+        let signatures = view.signatures()?;
+        verdict.archive_rows = signatures.iter().map(|signature| signature.rows).sum();
+        let ids = signatures.into_iter().map(|signature| signature.session_id);
+        let ids: BTreeSet<String> = ids.chain(known.keys().cloned()).collect();
+        for id in ids {
+            let theirs: BTreeMap<i64, bool> = view.heads(&id)?.iter().map(|head| (head.id, head.active)).collect();
+            let ours = known.get(&id).map_or(Ok(Vec::new()), |session| snapshot.rows_of(session.ord))?;
+            let ours: Vec<(i64, bool)> = ours.iter().map(|row| (row.id, row.flags & flag::ACTIVE != 0)).collect();
+            verdict.sessions_compared += 1;
+            verdict.compare(&id, &theirs, &ours);
+        }
+        verdict.equal = verdict.differing.is_empty() && verdict.archive_rows == verdict.index_rows;
+        Ok(verdict)
+    })
+}
+
+impl Verdict {
+    fn compare(&mut self, session_id: &str, theirs: &BTreeMap<i64, bool>, ours: &[(i64, bool)]) {
+        let mut missing: BTreeSet<i64> = theirs.keys().copied().collect();
+        for (id, active) in ours {
+            match theirs.get(id) {
+                // A second document of one row is as wrong as a row that is not there.
+                Some(state) if missing.remove(id) && state == active => {}
+                Some(state) if state != active => self.differs(session_id, *id, "state"),
+                _ => self.differs(session_id, *id, "surplus"),
+            }
+        }
+        missing.into_iter().for_each(|id| self.differs(session_id, id, "missing"));
+    }
+
+    fn differs(&mut self, session_id: &str, message_id: i64, how: &'static str) {
+        *self.differing.entry(how).or_default() += 1;
+        if self.drift.len() < VERIFY_LISTED_MAX {
+            self.drift.push(Drift { message_id, session_id: session_id.to_owned(), how });
+        }
+    }
+}
