@@ -6,4 +6,7 @@ pub mod index;
 pub mod limits;
 pub mod mirror;
 pub mod model;
+pub mod query;
+pub mod search;
 pub mod text;
+pub mod time;

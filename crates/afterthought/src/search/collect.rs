@@ -1,0 +1,344 @@
+//! Finds the best documents of a snapshot, exactly, with an exact total.
+//!
+//! Every posting of a query's words is visited once, in windows of documents: the total needs
+//! that anyway. What is left out where it cannot change the page is the costly part, the check of
+//! positions for neighbouring words: a document whose score would not enter the page even with
+//! every bonus it could get is not checked. So the page equals the exhaustive one by construction.
+
+use std::cmp::{Ordering, Reverse};
+use std::collections::BinaryHeap;
+use std::time::Instant;
+
+use tantivy::schema::Field as TantivyField;
+use tantivy::{DocId, SegmentReader, TERMINATED, Term as TantivyTerm};
+
+use crate::error::{Error, ErrorKind, Result};
+use crate::index::{SegmentColumns, Snapshot, failed, flag};
+use crate::model::Field;
+
+use super::explain::Work;
+use super::filter::{Filter, SegmentFilter};
+use super::lists::{Cursor, Norms, Window, Worth, idf};
+use super::plan::{List, Plan, Sought};
+
+/// The lists of a plan with their worth, for every segment alike.
+pub(super) struct Ranked<'a> {
+    pub(super) plan: &'a Plan,
+    /// In plan order, then field order: scores are summed in this order everywhere.
+    pub(super) lists: Vec<RankedList<'a>>,
+    pub(super) pairs: Vec<RankedList<'a>>,
+    excluded: Vec<RankedList<'a>>,
+    /// Terms that no searched field holds.
+    pub(super) unknown: u64,
+    /// Exhaustive work, to compare with.
+    pub(super) prune: bool,
+}
+
+/// One list in one field.
+pub(super) struct RankedList<'a> {
+    pub(super) field: Field,
+    pub(super) list: &'a List,
+    pub(super) worth: Worth,
+}
+
+impl<'a> Ranked<'a> {
+    /// Looks up how much each list is worth in this snapshot.
+    pub(super) fn of(snapshot: &Snapshot, plan: &'a Plan, prune: bool) -> Result<Self> {
+        let fields: Vec<(Field, f32, Norms)> = plan
+            .fields
+            .iter()
+            .map(|(field, boost)| Ok((*field, *boost, Norms::of(snapshot, *field)?)))
+            .collect::<Result<_>>()?;
+        let mut known = 0;
+        let mut lists = Vec::new();
+        for list in &plan.lists {
+            let rarity = rarity(snapshot, &list.sought, &fields)?;
+            if rarity.known {
+                known |= list.terms;
+            }
+            push_fields(&mut lists, &fields, list, 1.0, rarity.idf);
+        }
+        let mut pairs = Vec::new();
+        // However many words a query has, all of them side by side are worth one phrase boost.
+        #[expect(clippy::cast_precision_loss, reason = "at most a few dozen")]
+        let share = plan.phrase_boost / plan.pairs.len().max(1) as f32;
+        if share > 0.0 {
+            for pair in &plan.pairs {
+                // A phrase is worth the mean of its words, not their sum: boosts then compare.
+                let idf = rarity(snapshot, &pair.sought, &fields)?.idf / 2.0;
+                push_fields(&mut pairs, &fields, pair, share, idf);
+            }
+        }
+        let mut excluded = Vec::new();
+        plan.excluded.iter().for_each(|list| push_fields(&mut excluded, &fields, list, 0.0, 0.0));
+        let all = plan.terms.iter().enumerate().fold(0, |all, (at, _)| all | 1 << at);
+        Ok(Self { plan, lists, pairs, excluded, unknown: all & !known, prune })
+    }
+}
+
+fn push_fields<'a>(
+    ranked: &mut Vec<RankedList<'a>>,
+    fields: &[(Field, f32, Norms)],
+    list: &'a List,
+    factor: f32,
+    idf: f32,
+) {
+    for (field, boost, norms) in fields {
+        let worth = Worth { boost: boost * factor, idf, norms: norms.clone() };
+        ranked.push(RankedList { field: *field, list, worth });
+    }
+}
+
+struct Rarity {
+    idf: f32,
+    known: bool,
+}
+
+/// A word is as rare as it is in the field that holds it most: rare titles do not make it rare.
+/// A phrase tells as much as its words together.
+fn rarity(snapshot: &Snapshot, sought: &Sought, fields: &[(Field, f32, Norms)]) -> Result<Rarity> {
+    let searcher = snapshot.searcher();
+    let documents: u64 = searcher.segment_readers().iter().map(|segment| u64::from(segment.max_doc())).sum();
+    let most = |token: &str| -> Result<u64> {
+        let mut most = 0;
+        for (field, ..) in fields {
+            let term = TantivyTerm::from_field_text(snapshot.fields().text(*field), token);
+            most = most.max(searcher.doc_freq(&term).map_err(failed)?);
+        }
+        Ok(most)
+    };
+    match sought {
+        Sought::Token(token) => {
+            let with = most(token)?;
+            Ok(Rarity { idf: idf(documents, with), known: with > 0 })
+        }
+        Sought::Phrase(phrase) => {
+            let mut rarity = Rarity { idf: 0.0, known: true };
+            for (_, token) in phrase {
+                let with = most(token)?;
+                rarity.idf += idf(documents, with);
+                rarity.known &= with > 0;
+            }
+            Ok(rarity)
+        }
+    }
+}
+
+/// The sort key of a hit; the larger, the better.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Key {
+    pub(super) score: f32,
+    time: i64,
+    id: i64,
+    session_ord: u64,
+}
+
+impl Eq for Key {}
+
+impl PartialOrd for Key {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Key {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.score
+            .total_cmp(&other.score)
+            .then(self.time.cmp(&other.time))
+            .then(self.id.cmp(&other.id))
+            .then(self.session_ord.cmp(&other.session_ord))
+    }
+}
+
+/// Drops the low bits of a score: sums of the same parts may differ there, and equal scores must
+/// be equal for time to decide.
+pub(super) fn quantised(score: f32) -> f32 {
+    f32::from_bits(score.to_bits() & !0x7FF)
+}
+
+/// A document that made it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Found {
+    pub(super) key: Key,
+    pub(super) segment: u32,
+    pub(super) doc: DocId,
+    pub(super) id: i64,
+    pub(super) session_ord: u64,
+    pub(super) is_session: bool,
+}
+
+impl PartialOrd for Found {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Found {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.key.cmp(&other.key).then(self.segment.cmp(&other.segment)).then(self.doc.cmp(&other.doc))
+    }
+}
+
+/// The best documents and how many there are.
+pub(super) struct Collected {
+    /// Best first.
+    pub(super) found: Vec<Found>,
+    /// Documents that match and pass the filters.
+    pub(super) total: u64,
+    /// Documents that match, whatever the filters say.
+    pub(super) matched: u64,
+}
+
+/// Collects the best `limit` documents. Fails at the deadline.
+pub(super) fn collect(
+    snapshot: &Snapshot,
+    ranked: &Ranked<'_>,
+    filter: &Filter,
+    limit: usize,
+    deadline: Instant,
+    work: &mut Work,
+) -> Result<Collected> {
+    let mut top = Top { heap: BinaryHeap::with_capacity(limit + 1), limit, total: 0, matched: 0 };
+    let mut windows = (Window::new(), Window::new());
+    for (ord, segment) in snapshot.searcher().segment_readers().iter().enumerate() {
+        let columns = SegmentColumns::open(segment)?;
+        let mut scan = Scan {
+            ranked,
+            filter: SegmentFilter::of(filter, segment, &columns)?,
+            columns: &columns,
+            ord: u32::try_from(ord).expect("tantivy numbers segments in 32 bits"),
+            lists: open_lists(snapshot, segment, &ranked.lists, Cursor::walk)?,
+            pairs: open_lists(snapshot, segment, &ranked.pairs, Cursor::check)?,
+            excluded: open_lists(snapshot, segment, &ranked.excluded, Cursor::walk)?,
+        };
+        while scan.next_window(&mut windows.0, &mut windows.1, &mut top, work) {
+            if Instant::now() > deadline {
+                return Err(Error::new(ErrorKind::Timeout, "search", "the index")
+                    .because("it took longer than its deadline")
+                    .hint("ask with fewer or rarer words"));
+            }
+        }
+        work.segments += 1;
+    }
+    let mut found: Vec<Found> = top.heap.into_iter().map(|Reverse(found)| found).collect();
+    found.sort_unstable_by(|a, b| b.cmp(a));
+    Ok(Collected { found, total: top.total, matched: top.matched })
+}
+
+struct Top {
+    heap: BinaryHeap<Reverse<Found>>,
+    limit: usize,
+    total: u64,
+    matched: u64,
+}
+
+impl Top {
+    /// The score that a document must reach to enter.
+    fn threshold(&self) -> f32 {
+        match self.heap.peek() {
+            Some(Reverse(worst)) if self.heap.len() == self.limit => worst.key.score,
+            _ => f32::NEG_INFINITY,
+        }
+    }
+
+    fn offer(&mut self, found: Found) {
+        if self.heap.len() < self.limit {
+            self.heap.push(Reverse(found));
+        } else if self.heap.peek().is_some_and(|Reverse(worst)| found > *worst) {
+            self.heap.pop();
+            self.heap.push(Reverse(found));
+        }
+    }
+}
+
+/// One pass over one segment.
+struct Scan<'a> {
+    ranked: &'a Ranked<'a>,
+    filter: SegmentFilter<'a>,
+    columns: &'a SegmentColumns,
+    ord: u32,
+    lists: Vec<Cursor>,
+    pairs: Vec<Cursor>,
+    excluded: Vec<Cursor>,
+}
+
+impl Scan<'_> {
+    /// Ranks the next window of documents; `false` when the segment is done.
+    fn next_window(&mut self, window: &mut Window, excluded: &mut Window, top: &mut Top, work: &mut Work) -> bool {
+        let base = self.lists.iter().map(Cursor::doc).min().unwrap_or(TERMINATED);
+        if base == TERMINATED {
+            return false;
+        }
+        fill(window, base, &mut self.lists, work);
+        fill(excluded, base, &mut self.excluded, work);
+        window.drain(excluded, |doc, score, terms| self.judge(doc, score, terms, top, work));
+        true
+    }
+
+    /// Counts a matching document, and ranks it if it can enter the page.
+    fn judge(&mut self, doc: DocId, score: f32, terms: u64, top: &mut Top, work: &mut Work) {
+        let has_all = self.ranked.plan.required.iter().all(|required| terms & required != 0);
+        if !has_all || !self.filter.is_alive(doc) {
+            return;
+        }
+        top.matched += 1;
+        if !self.filter.passes(doc) {
+            return;
+        }
+        top.total += 1;
+        let threshold = top.threshold();
+        let can_enter = |bonus: f32| score + bonus >= threshold;
+        if self.ranked.prune && !can_enter(bonus_max(&self.pairs, terms)) {
+            return;
+        }
+        let score = quantised(score + bonus(&mut self.pairs, doc, terms, work));
+        if self.ranked.prune && score < threshold {
+            return;
+        }
+        let columns = self.columns;
+        let (id, session_ord) = (columns.id.get_val(doc), columns.session_ord.get_val(doc));
+        let is_session = columns.flags.get_val(doc) & flag::SESSION != 0;
+        let key = Key { score, time: columns.timestamp.get_val(doc), id, session_ord };
+        top.offer(Found { key, segment: self.ord, doc, id, session_ord, is_session });
+    }
+}
+
+/// Adds every list's documents of the window that begins at `base`.
+fn fill(window: &mut Window, base: DocId, lists: &mut [Cursor], work: &mut Work) {
+    window.move_to(base);
+    for list in lists {
+        list.skip_to(base);
+        work.postings += list.add_to(window);
+    }
+}
+
+/// The most that neighbouring words can add to a document that holds these terms. Rounded up, as
+/// its parts may be summed in another order.
+fn bonus_max(pairs: &[Cursor], terms: u64) -> f32 {
+    let possible = pairs.iter().filter(|pair| pair.terms() & !terms == 0);
+    possible.map(|pair| pair.worth().score_max()).sum::<f32>() * 1.000_1
+}
+
+fn bonus(pairs: &mut [Cursor], doc: DocId, terms: u64, work: &mut Work) -> f32 {
+    let mut bonus = 0.0;
+    for pair in pairs.iter_mut().filter(|pair| pair.terms() & !terms == 0) {
+        work.phrase_checks += 1;
+        bonus += pair.at(doc).map_or(0.0, |(_, _, score)| score);
+    }
+    bonus
+}
+
+fn open_lists(
+    snapshot: &Snapshot,
+    segment: &SegmentReader,
+    lists: &[RankedList<'_>],
+    open: impl Fn(&SegmentReader, TantivyField, &Sought, Worth, u64) -> Result<Option<Cursor>>,
+) -> Result<Vec<Cursor>> {
+    let mut cursors = Vec::with_capacity(lists.len());
+    for ranked in lists {
+        let field = snapshot.fields().text(ranked.field);
+        cursors.extend(open(segment, field, &ranked.list.sought, ranked.worth.clone(), ranked.list.terms)?);
+    }
+    Ok(cursors)
+}

@@ -1,0 +1,166 @@
+//! Fetches the rows of a page from the archive and makes hits of them. A row that is not what was
+//! indexed is never shown with another's score: it is reported, and the page is filled up again.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use tantivy::columnar::ColumnValues;
+
+use crate::archive::Archive;
+use crate::error::Result;
+use crate::index::{SegmentColumns, Snapshot, failed, flag, message_hash};
+use crate::model::{Field, Message, Session};
+use crate::text::Analyzer;
+
+use super::collect::{Found, Ranked};
+use super::explain::{Part, Work, parts};
+use super::page::Hit;
+use super::snippet::Needles;
+
+/// The name of the only archive there is so far.
+const ARCHIVE: &str = "default";
+/// Steps from a session to the top of its lineage; longer chains are cycles or damage.
+const LINEAGE_STEPS_MAX: usize = 1_000;
+
+/// What became of the documents of a page.
+pub(super) struct Hydrated {
+    pub(super) hits: Vec<Hit>,
+    /// Messages that the archive no longer holds as they were indexed.
+    pub(super) stale: Vec<i64>,
+}
+
+/// Makes hits of the documents found, in their order.
+pub(super) fn hydrate(
+    snapshot: &Snapshot,
+    archive: &mut Archive,
+    ranked: &Ranked<'_>,
+    found: &[Found],
+    explain: bool,
+    work: &mut Work,
+) -> Result<Hydrated> {
+    let ids: Vec<Option<i64>> = found.iter().map(|found| (!found.is_session).then_some(found.id)).collect();
+    let messages = archive.read(|view| {
+        ids.iter().map(|id| id.map_or(Ok(None), |id| view.message(id))).collect::<Result<Vec<Option<Message>>>>()
+    })?;
+    work.archive_rows_read += messages.iter().flatten().count() as u64;
+    let needles = Needles::of(ranked);
+    let mut analyzer = Analyzer::default();
+    let mut hydrated = Hydrated { hits: Vec::with_capacity(found.len()), stale: Vec::new() };
+    for (found, message) in found.iter().zip(messages) {
+        let parts = parts(snapshot, ranked, found)?;
+        if found.is_session {
+            let session = snapshot.session_at(found.segment, found.doc)?;
+            let title = session.title.clone().unwrap_or_default();
+            let shown = Shown { session, message: None, index: None, text: &title };
+            hydrated.hits.push(hit(snapshot, ranked, found, parts, &shown, &needles, &mut analyzer, explain)?);
+            continue;
+        }
+        let Some(message) = message.filter(|message| is_as_indexed(snapshot, found, message).unwrap_or(false)) else {
+            hydrated.stale.push(found.id);
+            continue;
+        };
+        let session = match snapshot.session(&message.session_id)? {
+            Some((_, session)) => session,
+            None => Session { id: message.session_id.clone(), source: "unknown".to_owned(), ..Session::default() },
+        };
+        let best = best_field(&parts);
+        let index = place(snapshot, found)?;
+        let shown = Shown { session, message: Some(&message), index, text: message.text(best) };
+        hydrated.hits.push(hit(snapshot, ranked, found, parts, &shown, &needles, &mut analyzer, explain)?);
+    }
+    Ok(hydrated)
+}
+
+/// What a hit shows besides its score.
+struct Shown<'a> {
+    session: Session,
+    message: Option<&'a Message>,
+    index: Option<u64>,
+    text: &'a str,
+}
+
+#[expect(clippy::too_many_arguments, reason = "what one hit is made of, gathered in one place")]
+fn hit(
+    snapshot: &Snapshot,
+    ranked: &Ranked<'_>,
+    found: &Found,
+    parts: Vec<Part>,
+    shown: &Shown<'_>,
+    needles: &Needles,
+    analyzer: &mut Analyzer,
+    explain: bool,
+) -> Result<Hit> {
+    let held = parts.iter().fold(0, |held, part| held | part.terms);
+    let terms = ranked.plan.terms.iter().enumerate();
+    let matched_terms = terms.filter(|(bit, _)| held >> bit & 1 == 1).map(|(_, term)| term.label.clone()).collect();
+    let snippet = needles.snippet(analyzer, shown.text);
+    let time = shown.message.map_or(shown.session.started_ms, |message| message.timestamp_ms);
+    Ok(Hit {
+        message_id: shown.message.map(|message| message.id),
+        root_session_id: root(snapshot, &shown.session)?,
+        session_id: shown.session.id.clone(),
+        archive: ARCHIVE.to_owned(),
+        index: shown.index,
+        role: shown.message.map(|message| message.role.clone()),
+        source: shown.session.source.clone(),
+        title: shown.session.title.clone(),
+        timestamp: time.and_then(crate::time::rfc3339),
+        score: found.key.score,
+        origin: best_field(&parts).origin(),
+        matched_fields: fields_by_score(&parts),
+        matched_terms,
+        terms_total: ranked.plan.terms.len(),
+        snippet: snippet.text,
+        highlights: snippet.highlights,
+        more_in_session: None,
+        explain: explain.then_some(parts),
+    })
+}
+
+/// Tells whether the archive's row is the one that was indexed and ranked.
+fn is_as_indexed(snapshot: &Snapshot, found: &Found, message: &Message) -> Result<bool> {
+    let segment = snapshot.searcher().segment_reader(found.segment);
+    let hash: Arc<dyn ColumnValues<u64>> = segment.fast_fields().column_first_or_default("hash").map_err(failed)?;
+    let flags = SegmentColumns::open(segment)?.flags.get_val(found.doc);
+    let is_set = |bit: u64| flags & bit != 0;
+    let state = message.state;
+    Ok(hash.get_val(found.doc) == message_hash(message)
+        && is_set(flag::ACTIVE) == state.active
+        && is_set(flag::COMPACTED) == state.compacted
+        && is_set(flag::HIDDEN) == state.hidden)
+}
+
+/// Returns a hit's place among its session's visible messages; `None` if it is none of them.
+fn place(snapshot: &Snapshot, found: &Found) -> Result<Option<u64>> {
+    let rows = snapshot.rows_of(found.session_ord)?;
+    let is_listed = |flags: u64| {
+        flags & (flag::ACTIVE | flag::COMPACTED) != 0 && flags & (flag::HIDDEN | flag::COPY) == 0
+    };
+    let listed = rows.iter().any(|row| row.id == found.id && is_listed(row.flags));
+    let before = rows.iter().filter(|row| row.id < found.id && is_listed(row.flags)).count();
+    Ok(listed.then_some(before as u64))
+}
+
+fn root(snapshot: &Snapshot, session: &Session) -> Result<String> {
+    let mut seen = HashSet::from([session.id.clone()]);
+    let mut top = session.clone();
+    while let Some(parent) = top.parent_id.clone().filter(|_| seen.len() < LINEAGE_STEPS_MAX) {
+        match snapshot.session(&parent)? {
+            Some((_, session)) if seen.insert(session.id.clone()) => top = session,
+            _ => break,
+        }
+    }
+    Ok(top.id)
+}
+
+fn best_field(parts: &[Part]) -> Field {
+    fields_by_score(parts).first().copied().unwrap_or(Field::Content)
+}
+
+/// Returns the fields that matched, the one that counts most first.
+fn fields_by_score(parts: &[Part]) -> Vec<Field> {
+    let score = |field: Field| parts.iter().filter(|part| part.field == field).map(|part| part.score).sum::<f32>();
+    let mut fields: Vec<Field> = Field::ALL.into_iter().filter(|field| parts.iter().any(|part| part.field == *field)).collect();
+    fields.sort_by(|a, b| score(*b).total_cmp(&score(*a)));
+    fields
+}

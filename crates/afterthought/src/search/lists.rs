@@ -1,0 +1,389 @@
+//! Posting lists over one segment: cursors that add scores to a window of documents, and phrase
+//! checks at one document. Scores are BM25+ by field:
+//!
+//! ```text
+//! boost · idf · (δ + tf·(k1 + 1) / (tf + k1·(1 − b + b·length/average)))
+//! ```
+//!
+//! Robertson and Zaragoza, "The Probabilistic Relevance Framework" (2009), with the lower bound δ
+//! of Lv and Zhai, "Lower-Bounding Term Frequency Normalization" (2011): however long a message
+//! is, holding a word is worth more than repeating another one in a short message.
+
+use std::rc::Rc;
+
+use tantivy::fieldnorm::FieldNormReader;
+use tantivy::postings::{BlockSegmentPostings, Postings, SegmentPostings};
+use tantivy::schema::IndexRecordOption;
+use tantivy::{DocId, DocSet, SegmentReader, TERMINATED};
+
+use crate::error::Result;
+use crate::index::{Snapshot, failed};
+use crate::model::Field;
+
+use super::plan::Sought;
+
+const K1: f32 = 1.2;
+const B: f32 = 0.75;
+const DELTA: f32 = 1.0;
+
+/// Documents of one window.
+pub(super) const WINDOW: usize = 4_096;
+
+/// The scores and matched terms of the documents from `base` on.
+pub(super) struct Window {
+    pub(super) base: DocId,
+    pub(super) end: DocId,
+    pub(super) scores: Box<[f32; WINDOW]>,
+    pub(super) terms: Box<[u64; WINDOW]>,
+    pub(super) matched: [u64; WINDOW / 64],
+}
+
+impl Window {
+    pub(super) fn new() -> Self {
+        Self {
+            base: 0,
+            end: 0,
+            scores: Box::new([0.0; WINDOW]),
+            terms: Box::new([0; WINDOW]),
+            matched: [0; WINDOW / 64],
+        }
+    }
+
+    pub(super) fn move_to(&mut self, base: DocId) {
+        self.base = base;
+        self.end = base.saturating_add(u32::try_from(WINDOW).expect("a window fits a document id")).min(TERMINATED);
+    }
+
+    /// Hands out every document that is not in `excluded`, with its score and terms, and empties
+    /// both windows.
+    pub(super) fn drain(&mut self, excluded: &mut Self, mut visit: impl FnMut(DocId, f32, u64)) {
+        for word in 0..WINDOW / 64 {
+            let mut bits = std::mem::take(&mut self.matched[word]);
+            let out = std::mem::take(&mut excluded.matched[word]);
+            while bits != 0 {
+                let bit = bits.trailing_zeros() as usize;
+                bits &= bits - 1;
+                let at = word * 64 + bit;
+                let score = std::mem::take(&mut self.scores[at]);
+                let terms = std::mem::take(&mut self.terms[at]);
+                if out >> bit & 1 == 0 {
+                    visit(self.base + u32::try_from(at).expect("a window fits a document id"), score, terms);
+                }
+            }
+        }
+    }
+
+    #[inline]
+    fn add(&mut self, doc: DocId, score: f32, terms: u64) {
+        debug_assert!((self.base..self.end).contains(&doc));
+        let at = (doc - self.base) as usize;
+        self.scores[at] += score;
+        self.terms[at] |= terms;
+        self.matched[at / 64] |= 1 << (at % 64);
+    }
+}
+
+/// How the lengths of one field weigh on its scores.
+#[derive(Clone)]
+pub(super) struct Norms {
+    /// Mean length of the field over the documents that have it, in tokens.
+    pub(super) average: f32,
+    /// `k1·(1 − b + b·length/average)` by stored length.
+    by_id: Rc<[f32; 256]>,
+}
+
+impl Norms {
+    /// Measures a field over the whole snapshot.
+    pub(super) fn of(snapshot: &Snapshot, field: Field) -> Result<Self> {
+        let handle = snapshot.fields().text(field);
+        let mut tokens = 0;
+        for segment in snapshot.searcher().segment_readers() {
+            tokens += segment.inverted_index(handle).map_err(failed)?.total_num_tokens();
+        }
+        let has = tantivy::Term::from_field_u64(snapshot.fields().has, field as u64);
+        let documents = snapshot.searcher().doc_freq(&has).map_err(failed)?;
+        #[expect(clippy::cast_precision_loss, reason = "an average")]
+        let average = (tokens as f32 / documents.max(1) as f32).max(1.0);
+        #[expect(clippy::cast_precision_loss, reason = "lengths are stored in 8 bits")]
+        let norm = |id: u8| K1 * (1.0 - B + B * FieldNormReader::id_to_fieldnorm(id) as f32 / average);
+        let mut by_id = [0.0; 256];
+        (0..=u8::MAX).for_each(|id| by_id[usize::from(id)] = norm(id));
+        Ok(Self { average, by_id: Rc::new(by_id) })
+    }
+}
+
+/// What a list is worth: the constant part of its score.
+#[derive(Clone)]
+pub(super) struct Worth {
+    pub(super) boost: f32,
+    pub(super) idf: f32,
+    pub(super) norms: Norms,
+}
+
+impl Worth {
+    #[inline]
+    pub(super) fn score(&self, norm_id: u8, frequency: u32) -> f32 {
+        #[expect(clippy::cast_precision_loss, reason = "frequencies are small")]
+        let frequency = frequency as f32;
+        let saturated = frequency * (K1 + 1.0) / (frequency + self.norms.by_id[usize::from(norm_id)]);
+        self.boost * self.idf * (DELTA + saturated)
+    }
+
+    /// No document scores more.
+    pub(super) fn score_max(&self) -> f32 {
+        self.boost * self.idf * (DELTA + K1 + 1.0)
+    }
+}
+
+/// Returns how much a term tells: ln(1 + (N − n + ½)/(n + ½)).
+pub(super) fn idf(documents: u64, with_term: u64) -> f32 {
+    #[expect(clippy::cast_precision_loss, reason = "a logarithm of a ratio")]
+    let (all, with) = (documents.max(with_term) as f32, with_term as f32);
+    (1.0 + (all - with + 0.5) / (with + 0.5)).ln()
+}
+
+/// A list over one segment, moving forward.
+pub(super) struct Cursor {
+    kind: CursorKind,
+    norms: FieldNormReader,
+    worth: Worth,
+    terms: u64,
+}
+
+enum CursorKind {
+    Token { postings: BlockSegmentPostings, at: usize },
+    Phrase(PhraseCursor),
+    /// Answers for single documents only, so that opening it costs no search for the first.
+    Check(PhraseMatcher),
+}
+
+impl Cursor {
+    /// Opens a list to walk; `None` if the segment has no document of it.
+    pub(super) fn walk(
+        segment: &SegmentReader,
+        field: tantivy::schema::Field,
+        sought: &Sought,
+        worth: Worth,
+        terms: u64,
+    ) -> Result<Option<Self>> {
+        let cursor = Self::check(segment, field, sought, worth, terms)?;
+        Ok(cursor.map(|mut cursor| {
+            if let CursorKind::Check(matcher) = cursor.kind {
+                cursor.kind = CursorKind::Phrase(PhraseCursor::over(matcher));
+            }
+            cursor
+        }))
+    }
+
+    /// Opens a list to ask for single documents; `None` if the segment has no document of it.
+    pub(super) fn check(
+        segment: &SegmentReader,
+        field: tantivy::schema::Field,
+        sought: &Sought,
+        worth: Worth,
+        terms: u64,
+    ) -> Result<Option<Self>> {
+        let open = || -> tantivy::Result<Option<Self>> {
+            let Some(norms) = segment.fieldnorms_readers().get_field(field)? else { return Ok(None) };
+            let kind = match sought {
+                Sought::Token(token) => {
+                    let term = tantivy::Term::from_field_text(field, token);
+                    let index = segment.inverted_index(field)?;
+                    index
+                        .read_block_postings(&term, IndexRecordOption::WithFreqs)?
+                        .map(|postings| CursorKind::Token { postings, at: 0 })
+                }
+                Sought::Phrase(phrase) => PhraseMatcher::open(segment, field, phrase)?.map(CursorKind::Check),
+            };
+            Ok(kind.map(|kind| Self { kind, norms, worth, terms }))
+        };
+        open().map_err(failed)
+    }
+
+    /// Moves to the first document at or after `doc`.
+    pub(super) fn skip_to(&mut self, doc: DocId) {
+        match &mut self.kind {
+            CursorKind::Token { postings, at } => {
+                if *at < postings.block_len() && postings.doc(*at) < doc {
+                    *at = postings.seek(doc);
+                }
+            }
+            CursorKind::Phrase(phrase) => phrase.skip_to(doc),
+            CursorKind::Check(_) => {}
+        }
+    }
+
+    /// Returns the next document not yet added.
+    pub(super) fn doc(&self) -> DocId {
+        match &self.kind {
+            CursorKind::Token { postings, at } if *at < postings.block_len() => postings.doc(*at),
+            CursorKind::Token { .. } | CursorKind::Check(_) => TERMINATED,
+            CursorKind::Phrase(phrase) => phrase.doc,
+        }
+    }
+
+    /// Adds every document before the window's end. Returns how many there were.
+    pub(super) fn add_to(&mut self, window: &mut Window) -> u64 {
+        let Self { kind, norms, worth, terms } = self;
+        let mut added = 0;
+        match kind {
+            CursorKind::Token { postings, at } => loop {
+                let length = postings.block_len();
+                let docs = &postings.docs()[*at..length];
+                let inside = if docs.last().is_some_and(|last| *last < window.end) {
+                    docs.len()
+                } else {
+                    docs.partition_point(|doc| *doc < window.end)
+                };
+                let frequencies = &postings.freqs()[*at..*at + inside];
+                for (doc, frequency) in docs[..inside].iter().zip(frequencies) {
+                    window.add(*doc, worth.score(norms.fieldnorm_id(*doc), *frequency), *terms);
+                }
+                added += inside as u64;
+                *at += inside;
+                if *at < length || length == 0 {
+                    return added;
+                }
+                postings.advance();
+                *at = 0;
+            },
+            CursorKind::Check(_) => 0,
+            CursorKind::Phrase(phrase) => {
+                while phrase.doc < window.end {
+                    let score = worth.score(norms.fieldnorm_id(phrase.doc), phrase.frequency);
+                    window.add(phrase.doc, score, *terms);
+                    added += 1;
+                    phrase.advance();
+                }
+                added
+            }
+        }
+    }
+
+    /// Returns the frequency, length and score at one document, moving there; `None` if the list
+    /// does not hold it. Documents must be asked for in order.
+    pub(super) fn at(&mut self, doc: DocId) -> Option<(u32, u32, f32)> {
+        let frequency = match &mut self.kind {
+            CursorKind::Token { postings, at } => {
+                *at = postings.seek(doc);
+                (*at < postings.block_len() && postings.doc(*at) == doc).then(|| postings.freq(*at))
+            }
+            CursorKind::Phrase(PhraseCursor { matcher, .. }) | CursorKind::Check(matcher) => matcher.at(doc),
+        }?;
+        let norm_id = self.norms.fieldnorm_id(doc);
+        Some((frequency, FieldNormReader::id_to_fieldnorm(norm_id), self.worth.score(norm_id, frequency)))
+    }
+
+    pub(super) fn worth(&self) -> &Worth {
+        &self.worth
+    }
+
+    pub(super) fn terms(&self) -> u64 {
+        self.terms
+    }
+}
+
+/// The documents of a phrase, in order.
+struct PhraseCursor {
+    matcher: PhraseMatcher,
+    doc: DocId,
+    frequency: u32,
+}
+
+impl PhraseCursor {
+    fn over(matcher: PhraseMatcher) -> Self {
+        let first = matcher.rarest().doc();
+        let mut cursor = Self { matcher, doc: first, frequency: 0 };
+        cursor.settle(first);
+        cursor
+    }
+
+    fn advance(&mut self) {
+        let next = self.matcher.rarest_mut().advance();
+        self.settle(next);
+    }
+
+    fn skip_to(&mut self, doc: DocId) {
+        if self.doc < doc {
+            let next = self.matcher.rarest_mut().seek(doc);
+            self.settle(next);
+        }
+    }
+
+    /// Moves to the first match at or after `candidate`, which the rarest list holds.
+    fn settle(&mut self, mut candidate: DocId) {
+        while candidate != TERMINATED {
+            if let Some(frequency) = self.matcher.at(candidate) {
+                (self.doc, self.frequency) = (candidate, frequency);
+                return;
+            }
+            candidate = self.matcher.rarest_mut().advance();
+        }
+        self.doc = TERMINATED;
+    }
+}
+
+/// Checks documents for tokens at given distances.
+struct PhraseMatcher {
+    /// By rising document frequency: the rarest decides first.
+    tokens: Vec<(u32, SegmentPostings)>,
+    starts: Vec<u32>,
+    positions: Vec<u32>,
+}
+
+impl PhraseMatcher {
+    fn open(
+        segment: &SegmentReader,
+        field: tantivy::schema::Field,
+        phrase: &[(u32, String)],
+    ) -> tantivy::Result<Option<Self>> {
+        let index = segment.inverted_index(field)?;
+        let mut tokens = Vec::with_capacity(phrase.len());
+        for (distance, token) in phrase {
+            let term = tantivy::Term::from_field_text(field, token);
+            match index.read_postings(&term, IndexRecordOption::WithFreqsAndPositions)? {
+                Some(postings) => tokens.push((*distance, postings)),
+                None => return Ok(None),
+            }
+        }
+        tokens.sort_by_key(|(_, postings)| postings.doc_freq());
+        Ok(Some(Self { tokens, starts: Vec::new(), positions: Vec::new() }))
+    }
+
+    fn rarest(&self) -> &SegmentPostings {
+        &self.tokens.first().expect("a phrase has tokens").1
+    }
+
+    fn rarest_mut(&mut self) -> &mut SegmentPostings {
+        &mut self.tokens.first_mut().expect("a phrase has tokens").1
+    }
+
+    /// Returns how often the phrase stands in a document; `None` if it does not. Documents must be
+    /// asked for in order.
+    fn at(&mut self, doc: DocId) -> Option<u32> {
+        for (_, postings) in &mut self.tokens {
+            if postings.doc() < doc {
+                postings.seek(doc);
+            }
+            if postings.doc() != doc {
+                return None;
+            }
+        }
+        let (distance, postings) = self.tokens.first_mut().expect("a phrase has tokens");
+        postings.positions(&mut self.starts);
+        let distance = *distance;
+        self.starts.retain(|position| *position >= distance);
+        self.starts.iter_mut().for_each(|position| *position -= distance);
+        for (distance, postings) in &mut self.tokens[1..] {
+            postings.positions(&mut self.positions);
+            let positions = &self.positions;
+            let mut at = 0;
+            self.starts.retain(|start| {
+                let wanted = start + *distance;
+                at += positions[at..].partition_point(|position| *position < wanted);
+                positions.get(at) == Some(&wanted)
+            });
+        }
+        u32::try_from(self.starts.len()).ok().filter(|count| *count > 0)
+    }
+}

@@ -1,0 +1,20 @@
+//! Answers requests from a snapshot: plan, rank, hydrate, show. Knows tantivy and the archive's
+//! rows, and nothing of doors.
+
+mod collect;
+mod explain;
+mod filter;
+mod hydrate;
+mod lists;
+mod page;
+mod plan;
+mod pool;
+mod request;
+mod run;
+mod snippet;
+
+pub use explain::{Part, Work};
+pub use page::{Count, Hit, IndexState, IndexView, Page};
+pub use pool::Pool;
+pub use request::{Filters, Match, SearchRequest, Weights};
+pub use run::search;

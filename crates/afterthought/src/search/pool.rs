@@ -1,0 +1,87 @@
+//! The reader pool: a few threads, each with its own connection to the archive, and a bounded
+//! queue before them. A full queue answers busy at once instead of growing.
+
+use std::sync::Arc;
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use crossbeam_channel::{Receiver, Sender, TrySendError, bounded};
+
+use crate::archive::Archive;
+use crate::error::{Error, ErrorKind, Result};
+use crate::index::Snapshot;
+use crate::limits::SEARCH_QUEUE_MAX;
+
+use super::page::Page;
+use super::request::SearchRequest;
+use super::run::search;
+
+/// Threads that answer searches.
+pub struct Pool {
+    jobs: Option<Sender<Job>>,
+    threads: Vec<JoinHandle<()>>,
+}
+
+struct Job {
+    snapshot: Arc<Snapshot>,
+    request: SearchRequest,
+    deadline: Instant,
+    reply: Sender<Result<Page>>,
+}
+
+impl Pool {
+    /// Starts the threads. Fails only if the system refuses them.
+    pub fn start(archive: &Archive, readers: usize) -> Result<Self> {
+        let (jobs, inbox) = bounded(SEARCH_QUEUE_MAX);
+        let mut threads = Vec::new();
+        for number in 0..readers.max(1) {
+            let (archive, inbox) = (archive.another(), inbox.clone());
+            let thread = std::thread::Builder::new()
+                .name(format!("aft-reader-{number}"))
+                .spawn(move || serve(archive, &inbox))
+                .map_err(|error| Error::new(ErrorKind::Internal, "start", "a reader thread").because(error))?;
+            threads.push(thread);
+        }
+        Ok(Self { jobs: Some(jobs), threads })
+    }
+
+    /// Answers a request within `wall`, or fails as busy or at the deadline.
+    pub fn search(&self, snapshot: Arc<Snapshot>, request: SearchRequest, wall: Duration) -> Result<Page> {
+        let (reply, answer) = bounded(1);
+        let job = Job { snapshot, request, deadline: Instant::now() + wall, reply };
+        let jobs = self.jobs.as_ref().expect("the sender lives until drop");
+        jobs.try_send(job).map_err(|error| match error {
+            TrySendError::Full(_) => Error::new(ErrorKind::Busy, "search", "the index")
+                .because("too many searches wait already")
+                .hint("try again in a moment"),
+            TrySendError::Disconnected(_) => Error::new(ErrorKind::Internal, "search", "the index")
+                .because("every reader thread has ended"),
+        })?;
+        answer
+            .recv()
+            .unwrap_or_else(|error| Err(Error::new(ErrorKind::Internal, "search", "the index").because(error)))
+    }
+}
+
+impl Drop for Pool {
+    fn drop(&mut self) {
+        self.jobs = None;
+        for thread in self.threads.drain(..) {
+            if thread.join().is_err() {
+                tracing::error!("a reader thread panicked");
+            }
+        }
+    }
+}
+
+fn serve(mut archive: Archive, inbox: &Receiver<Job>) {
+    for job in inbox {
+        let page = if Instant::now() > job.deadline {
+            Err(Error::new(ErrorKind::Timeout, "search", "the index").because("its turn came after the deadline"))
+        } else {
+            search(&job.snapshot, &mut archive, &job.request, job.deadline)
+        };
+        // The caller may have given up; its page is dropped with it.
+        let _gone = job.reply.send(page);
+    }
+}

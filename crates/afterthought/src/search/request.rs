@@ -1,0 +1,128 @@
+//! What a caller asks for, with its defaults and bounds.
+
+use crate::error::{Error, ErrorKind, Result};
+use crate::limits::{PAGE_DEPTH_MAX, PAGE_HITS_DEFAULT, PAGE_HITS_MAX};
+use crate::model::{Boosts, Field, Origin};
+
+/// A search.
+#[derive(Clone, Debug)]
+pub struct SearchRequest {
+    /// The query as typed.
+    pub query: String,
+    /// Where a match may stand; empty means everywhere.
+    pub origins: Vec<Origin>,
+    /// Which messages count.
+    pub filters: Filters,
+    /// Whether every word must be there.
+    pub matching: Match,
+    /// Rank of the first hit shown.
+    pub offset: usize,
+    /// Hits shown at most.
+    pub limit: usize,
+    /// How fields and phrases count.
+    pub weights: Weights,
+    /// Show how each score came about, and what the search cost.
+    pub explain: bool,
+    /// Skip work that cannot change the page. Off only to check that it does not.
+    pub prune: bool,
+}
+
+impl SearchRequest {
+    /// Asks for the first page of a query, everything else as by default.
+    #[must_use]
+    pub fn new(query: impl Into<String>) -> Self {
+        Self {
+            query: query.into(),
+            origins: Vec::new(),
+            filters: Filters::default(),
+            matching: Match::Any,
+            offset: 0,
+            limit: PAGE_HITS_DEFAULT,
+            weights: Weights::default(),
+            explain: false,
+            prune: true,
+        }
+    }
+
+    /// Checks the bounds. Fails with the bound that was crossed.
+    pub(super) fn check(&self) -> Result<()> {
+        let refused = |why: String| Err(Error::new(ErrorKind::Usage, "search", &self.query).because(why));
+        if self.limit == 0 || self.limit > PAGE_HITS_MAX {
+            return refused(format!("limit must be 1 to {PAGE_HITS_MAX}, not {}", self.limit));
+        }
+        if self.offset.saturating_add(self.limit) > PAGE_DEPTH_MAX {
+            return refused(format!("offset + limit must not exceed {PAGE_DEPTH_MAX}"));
+        }
+        let weights = self.weights.fields.values().chain([&self.weights.phrase]);
+        match weights.into_iter().find(|weight| !weight.is_finite() || **weight < 0.0) {
+            Some(weight) => refused(format!("a boost must be a number of 0 or more, not {weight}")),
+            None => Ok(()),
+        }
+    }
+
+    /// Returns the fields that are searched, with their boosts.
+    pub(super) fn fields(&self) -> Vec<(Field, f32)> {
+        let wanted = |field: &Field| self.origins.is_empty() || self.origins.contains(&field.origin());
+        let boost = |field: Field| (field, self.weights.fields.get(&field).copied().unwrap_or(0.0));
+        Field::ALL.into_iter().filter(wanted).map(boost).filter(|(_, boost)| *boost > 0.0).collect()
+    }
+}
+
+/// Whether a hit needs every word.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Match {
+    /// Any word makes a hit; more of them rank higher.
+    Any,
+    /// Every word must be there.
+    All,
+}
+
+/// Which messages count. All filters are part of the search: totals and pages follow them.
+#[derive(Clone, Debug, Default)]
+pub struct Filters {
+    /// These roles only; empty means every role but `session_meta`.
+    pub roles: Vec<String>,
+    /// Sessions from these sources only; empty means every source.
+    pub sources: Vec<String>,
+    /// No sessions from these sources.
+    pub exclude_sources: Vec<String>,
+    /// These sessions only; empty means every session.
+    pub sessions: Vec<String>,
+    /// Not these sessions.
+    pub exclude_sessions: Vec<String>,
+    /// Sessions of this checkout or working folder only: the folder itself or one inside it.
+    pub workspace: Option<String>,
+    /// Not before, in milliseconds since 1970. Messages of unknown time do not count then.
+    pub since_ms: Option<i64>,
+    /// Before, in milliseconds since 1970.
+    pub until_ms: Option<i64>,
+    /// Also messages that were taken back, or that no person ever saw.
+    pub include_inactive: bool,
+    /// Also rows that repeat a message shown already.
+    pub include_copies: bool,
+}
+
+/// How much a match in each field counts, and words that stand together.
+///
+/// Provisional: to be settled by measurement on judged sets.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Weights {
+    /// Factor on a field's score; a field at 0 is not searched.
+    pub fields: Boosts,
+    /// Factor on the score of neighbouring query words found side by side.
+    pub phrase: f32,
+}
+
+impl Default for Weights {
+    fn default() -> Self {
+        let fields = [
+            (Field::Content, 1.0),
+            (Field::Reasoning, 0.9),
+            (Field::ToolCalls, 0.5),
+            (Field::ToolName, 0.5),
+            (Field::ToolOutput, 0.35),
+            (Field::Title, 1.5),
+        ];
+        Self { fields: fields.into(), phrase: 3.0 }
+    }
+}
