@@ -1,6 +1,26 @@
 //! Afterthought: an embedded search engine for the archives that AI agents leave behind.
+//!
+//! An agent writes every message into one SQLite file: what was said, what the model thought,
+//! which tools it called. [`Engine`] mirrors that file, without ever writing to it, into an index
+//! with a field for each, and answers ranked searches over all of them.
+//!
+//! ```no_run
+//! use std::time::Duration;
+//! use afterthought::{Engine, Level, Options, SearchRequest};
+//!
+//! let engine = Engine::open(&Options::new("state.db", "index"))?;
+//! engine.freshen(Level::Quick, Duration::from_secs(10))?;
+//! for hit in engine.search(SearchRequest::new("why did the deploy fail"))?.results {
+//!     println!("{} {}: {}", hit.origin.name(), hit.session_id, hit.snippet);
+//! }
+//! # Ok::<(), afterthought::Error>(())
+//! ```
+//!
+//! Rooms, lower never names higher: `model` `limits` `error` `time` → `archive` `text` `query` →
+//! `index` → `mirror` `search` → `engine`.
 
 pub mod archive;
+mod engine;
 pub mod error;
 pub mod index;
 pub mod limits;
@@ -10,3 +30,9 @@ pub mod query;
 pub mod search;
 pub mod text;
 pub mod time;
+
+pub use engine::{Engine, Freshness, MessageView, Opening, Options, SessionView, Shown, Status};
+pub use error::{Error, ErrorKind, Result};
+pub use mirror::{Level, Progress, SyncReport, Verdict};
+pub use model::{Field, Origin, Warning};
+pub use search::{Filters, Hit, Match, Page, SearchRequest, Weights};

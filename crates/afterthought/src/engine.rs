@@ -1,0 +1,363 @@
+//! The engine: one archive, its mirror and its readers behind one handle. Everything a door needs;
+//! no door's words.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use crossbeam_channel::RecvTimeoutError;
+use serde::Serialize;
+
+use crate::archive::Archive;
+use crate::error::{Error, ErrorKind, Result};
+use crate::index::{Access, Folder, Snapshot, Store};
+use crate::limits::{READERS_DEFAULT, SEARCH_WALL_MS_MAX, VERIFY_LISTED_MAX};
+use crate::mirror::{Level, Mirror, Note, Progress, SyncReport, Verdict, verify};
+use crate::model::{Message, Warning};
+use crate::search::{IndexState, IndexView, Page, Pool, SearchRequest};
+use crate::time::rfc3339;
+
+/// What to open, and how.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// The archive, an agent's SQLite file.
+    pub archive: PathBuf,
+    /// Folder below which every archive's index has a folder of its own.
+    pub index_root: PathBuf,
+    /// Threads that answer searches.
+    pub readers: usize,
+    /// Copy an archive of any size where it cannot be read in place.
+    pub allow_copy: bool,
+    /// What to do about the index.
+    pub index: Opening,
+}
+
+/// What opening does about the index.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Opening {
+    /// Open it; create it if there is none; start over if another version wrote it.
+    Ensure,
+    /// Open what is there, and fail if nothing is.
+    Existing,
+    /// Start over, whatever is there.
+    Fresh,
+}
+
+impl Options {
+    /// Opens an archive with everything else as by default.
+    #[must_use]
+    pub fn new(archive: impl Into<PathBuf>, index_root: impl Into<PathBuf>) -> Self {
+        Self {
+            archive: archive.into(),
+            index_root: index_root.into(),
+            readers: READERS_DEFAULT,
+            allow_copy: false,
+            index: Opening::Ensure,
+        }
+    }
+}
+
+/// An archive that can be searched.
+pub struct Engine {
+    archive: Archive,
+    folder: Folder,
+    store: Store,
+    mirror: Mirror,
+    pool: Pool,
+}
+
+/// How an attempt to bring the index up to date ended.
+#[derive(Debug)]
+pub enum Freshness {
+    /// It is up to date as of just now.
+    Fresh(SyncReport),
+    /// It is still at work; searches see what is committed so far.
+    Pending,
+    /// It could not be written; searches see the last commit. The error says why.
+    Behind(Error),
+}
+
+impl Engine {
+    /// Opens an archive and its index. Fails if the archive is not there or not an agent's, or if
+    /// the index cannot be used; see [`Opening`].
+    pub fn open(options: &Options) -> Result<Self> {
+        let mut archive = Archive::at(&options.archive, options.allow_copy)?;
+        // An archive that cannot be read is said before an index is made for it.
+        archive.read(|_| Ok(()))?;
+        archive.close();
+        let folder = Folder::of(&options.index_root, archive.path());
+        let store = match options.index {
+            Opening::Fresh => Store::start_over(&folder)?,
+            Opening::Existing => Store::open(&folder)?.ok_or_else(|| {
+                Error::new(ErrorKind::IndexMissing, "open index of", archive.path().display())
+                    .because("nothing has been indexed yet")
+                    .hint("run: aft index")
+            })?,
+            Opening::Ensure => match Store::open_or_create(&folder) {
+                Err(error) if error.kind() == ErrorKind::IndexIncompatible => Store::start_over(&folder)?,
+                other => other?,
+            },
+        };
+        let mirror = Mirror::start(archive.another(), store.clone(), &folder)?;
+        let pool = Pool::start(&archive, options.readers)?;
+        Ok(Self { archive, folder, store, mirror, pool })
+    }
+
+    /// Brings the index up to date, waiting at most `wait`. Work under way goes on afterwards.
+    pub fn freshen(&self, level: Level, wait: Duration) -> Result<Freshness> {
+        if self.store.access() == Access::ReadOnly {
+            return Ok(Freshness::Behind(
+                Error::new(ErrorKind::IndexUnavailable, "write index", self.store.path().display())
+                    .because("the folder can only be read"),
+            ));
+        }
+        match self.mirror.sync(level)?.recv_timeout(wait) {
+            Ok(Ok(report)) => Ok(Freshness::Fresh(report)),
+            Ok(Err(error)) => Ok(Freshness::Behind(error)),
+            Err(RecvTimeoutError::Timeout) => Ok(Freshness::Pending),
+            Err(RecvTimeoutError::Disconnected) => {
+                Err(Error::new(ErrorKind::Internal, "sync", "the index").because("the writer thread has ended"))
+            }
+        }
+    }
+
+    /// Brings the index up to date and waits for it, however long that takes. `watch` is called
+    /// about ten times a second meanwhile. Fails if the archive cannot be read or the index written.
+    pub fn sync(&self, level: Level, mut watch: impl FnMut(Option<Progress>)) -> Result<SyncReport> {
+        let answer = self.mirror.sync(level)?;
+        loop {
+            match answer.recv_timeout(Duration::from_millis(100)) {
+                Ok(report) => return report,
+                Err(RecvTimeoutError::Timeout) => watch(self.mirror.progress()),
+                Err(RecvTimeoutError::Disconnected) => {
+                    return Err(Error::new(ErrorKind::Internal, "sync", "the index")
+                        .because("the writer thread has ended"));
+                }
+            }
+        }
+    }
+
+    /// Asks a sync under way to commit what it has and end.
+    pub fn interrupt(&self) {
+        self.mirror.interrupt();
+    }
+
+    /// Answers a search from the last commit. Brings nothing up to date: see [`Engine::freshen`].
+    pub fn search(&self, request: SearchRequest) -> Result<Page> {
+        let snapshot = Arc::new(self.store.snapshot()?);
+        let wall = Duration::from_millis(SEARCH_WALL_MS_MAX);
+        let mut page = self.pool.search(Arc::clone(&snapshot), request, wall)?;
+        page.index = self.view(&snapshot)?;
+        if page.index.state == IndexState::Building {
+            let message = format!("the index is still being built: {} % of the rows are in it", page.index.percent);
+            page.warnings.push(Warning::new("building", message));
+        }
+        Ok(page)
+    }
+
+    /// Says how the index stands to its archive. Costs a count of the rows behind.
+    pub fn view(&self, snapshot: &Snapshot) -> Result<IndexView> {
+        let checkpoint = snapshot.checkpoint();
+        let rows = snapshot.rows()?;
+        let note = Note::read(&self.folder.note()).filter(|note| note.committed_ms == checkpoint.committed_ms);
+        let mut archive = self.archive.another();
+        let unchanged = checkpoint.complete && note.as_ref().is_some_and(|note| archive.stamp().is_ok_and(|stamp| stamp == note.stamp));
+        let rows_behind = if unchanged {
+            0
+        } else if checkpoint.complete {
+            archive.read(|view| view.rows_above(checkpoint.id_max))?
+        } else {
+            archive.read(|view| view.rows_above(i64::MIN))?.saturating_sub(rows)
+        };
+        let state = match (checkpoint.complete, rows_behind) {
+            (false, _) => IndexState::Building,
+            (true, 0) => IndexState::Ready,
+            (true, _) => IndexState::Stale,
+        };
+        let percent = if checkpoint.complete { 100 } else { rows * 100 / (rows + rows_behind).max(1) };
+        Ok(IndexView {
+            state,
+            rows,
+            rows_behind,
+            percent: u8::try_from(percent.min(100)).unwrap_or(100),
+            last_sync: Some(checkpoint.committed_ms).filter(|ms| *ms > 0).and_then(rfc3339),
+            checked_at: note.and_then(|note| rfc3339(note.compared_ms)),
+        })
+    }
+
+    /// Describes archive and index.
+    pub fn status(&self) -> Result<Status> {
+        let snapshot = self.store.snapshot()?;
+        let (damaged_rows, damaged_ids) = snapshot.damaged_rows(VERIFY_LISTED_MAX)?;
+        let archive_bytes = self.archive.stamp()?.bytes();
+        Ok(Status {
+            schema_version: 1,
+            archive: self.archive.path().to_owned(),
+            archive_bytes,
+            index_folder: self.store.path().to_owned(),
+            index_bytes: self.store.bytes(),
+            segments: snapshot.segments(),
+            sessions: snapshot.known_sessions()?.len(),
+            index: self.view(&snapshot)?,
+            damaged_rows,
+            damaged_ids,
+        })
+    }
+
+    /// Proves that the index holds the archive's rows, or lists where it does not. The index's
+    /// own files are checked first; fails as damaged if one does not match its checksum.
+    pub fn verify(&self) -> Result<Verdict> {
+        let damaged = self.store.damaged_files()?;
+        if !damaged.is_empty() {
+            return Err(Error::new(ErrorKind::IndexDamaged, "verify index", self.store.path().display())
+                .because(format!("checksums do not match in {}", damaged.join(", ")))
+                .hint("run: aft index --fresh"));
+        }
+        verify(&mut self.archive.another(), &self.store.snapshot()?)
+    }
+
+    /// Returns a message with its visible neighbours in the session, from the archive itself.
+    /// Fails as not found if no row has the id.
+    pub fn show(&self, id: i64, neighbours: usize) -> Result<Shown> {
+        let began = Instant::now();
+        let snapshot = self.store.snapshot()?;
+        let (mut messages, session_id) = self.archive.another().read(|view| {
+            let Some(message) = view.message(id)? else {
+                return Err(Error::new(ErrorKind::NotFound, "show message", id)
+                    .because("the archive has no row of that id")
+                    .hint("ids stand in the hits of aft search"));
+            };
+            let session_id = message.session_id.clone();
+            if neighbours == 0 {
+                return Ok((vec![message], session_id));
+            }
+            let mut ids: Vec<i64> = view.heads(&session_id)?.iter().map(|head| head.id).collect();
+            ids.sort_unstable();
+            let at = ids.partition_point(|other| *other < id);
+            let mut before = Vec::new();
+            for id in ids[..at].iter().rev() {
+                if before.len() == neighbours {
+                    break;
+                }
+                before.extend(view.message(*id)?.filter(|message| message.state.visible()));
+            }
+            before.reverse();
+            let mut after = Vec::new();
+            for id in &ids[at + 1..] {
+                if after.len() == neighbours {
+                    break;
+                }
+                after.extend(view.message(*id)?.filter(|message| message.state.visible()));
+            }
+            before.push(message);
+            before.extend(after);
+            Ok((before, session_id))
+        })?;
+        let session = snapshot.session(&session_id)?.map(|(_, session)| session);
+        let messages = messages.drain(..).map(MessageView::of).collect();
+        Ok(Shown {
+            schema_version: 1,
+            message_id: id,
+            session: SessionView {
+                id: session_id,
+                title: session.as_ref().and_then(|session| session.title.clone()),
+                source: session.map_or_else(|| "unknown".to_owned(), |session| session.source),
+            },
+            messages,
+            elapsed_ms: began.elapsed().as_secs_f64() * 1_000.0,
+        })
+    }
+
+    /// Returns the archive's path.
+    #[must_use]
+    pub fn archive(&self) -> &Path {
+        self.archive.path()
+    }
+}
+
+/// Archive and index in figures.
+#[derive(Clone, Debug, Serialize)]
+pub struct Status {
+    /// Version of this shape.
+    pub schema_version: u32,
+    /// The archive's path.
+    pub archive: PathBuf,
+    /// Its size with its log, in bytes.
+    pub archive_bytes: u64,
+    /// The live generation of the index.
+    pub index_folder: PathBuf,
+    /// Its size, in bytes.
+    pub index_bytes: u64,
+    /// Its segments.
+    pub segments: usize,
+    /// Sessions in it.
+    pub sessions: usize,
+    /// How true it is.
+    pub index: IndexView,
+    /// Rows that could be read only in part.
+    pub damaged_rows: u64,
+    /// The first of them.
+    pub damaged_ids: Vec<i64>,
+}
+
+/// A message and its neighbours.
+#[derive(Clone, Debug, Serialize)]
+pub struct Shown {
+    /// Version of this shape.
+    pub schema_version: u32,
+    /// The message asked for.
+    pub message_id: i64,
+    /// Its session.
+    pub session: SessionView,
+    /// It and its neighbours, in order.
+    pub messages: Vec<MessageView>,
+    /// Time taken, in milliseconds.
+    pub elapsed_ms: f64,
+}
+
+/// A session in short.
+#[derive(Clone, Debug, Serialize)]
+pub struct SessionView {
+    /// Its id.
+    pub id: String,
+    /// Its title.
+    pub title: Option<String>,
+    /// Where it came from.
+    pub source: String,
+}
+
+/// A message as text.
+#[derive(Clone, Debug, Serialize)]
+pub struct MessageView {
+    /// The message id.
+    pub message_id: i64,
+    /// Who wrote it.
+    pub role: String,
+    /// What was said, or a tool's output.
+    pub content: String,
+    /// What the model thought.
+    pub reasoning: String,
+    /// The tool that answered.
+    pub tool_name: String,
+    /// The tools called.
+    pub tool_calls: String,
+    /// When, RFC 3339 in UTC.
+    pub timestamp: Option<String>,
+    /// A search shows it.
+    pub visible: bool,
+}
+
+impl MessageView {
+    fn of(message: Message) -> Self {
+        Self {
+            message_id: message.id,
+            role: message.role,
+            content: message.content,
+            reasoning: message.reasoning,
+            tool_name: message.tool_name,
+            tool_calls: message.tool_calls,
+            timestamp: message.timestamp_ms.and_then(rfc3339),
+            visible: message.state.visible(),
+        }
+    }
+}
