@@ -13,5 +13,6 @@ pub use hermes::hermes_search;
 pub use json::python_json;
 pub use row::{Cell, Message, Session};
 pub use shape::{Fts, Shape};
+pub(crate) use stamp::seconds;
 pub use stamp::{calendar, session_id};
 pub use writer::Writer;

@@ -29,7 +29,6 @@ impl Random {
     }
 
     /// Returns a number below `bound`; a bound of 0 gives 0.
-    #[expect(clippy::cast_possible_truncation, reason = "half of 128 bits fits 64")]
     pub fn below(&mut self, bound: u64) -> u64 {
         // The high half of a product scales without a division (Lemire 2019); the bias left
         // is below 2^-32 for any bound used here.
@@ -64,6 +63,13 @@ impl Random {
     /// If `items` is empty: a list to pick from is written in the source, never read.
     pub fn pick<T: Copy>(&mut self, items: &[T]) -> T {
         items[self.index(items.len())]
+    }
+
+    /// Puts `items` into an order of its own (Fisher and Yates).
+    pub fn shuffle<T>(&mut self, items: &mut [T]) {
+        for end in (1..items.len()).rev() {
+            items.swap(end, self.index(end + 1));
+        }
     }
 
     /// Returns one of `items` in proportion to its weight.

@@ -103,31 +103,23 @@ impl Engine {
         Ok(Self { archive, folder, store, mirror, pool })
     }
 
-    /// Brings the index up to date, waiting at most `wait`. Work under way goes on afterwards.
-    pub fn freshen(&self, level: Level, wait: Duration) -> Result<Freshness> {
+    /// Brings the index up to date, waiting at most `wait`; work under way goes on afterwards.
+    /// `watch` is called about ten times a second meanwhile.
+    pub fn freshen(&self, level: Level, wait: Duration, mut watch: impl FnMut(Option<Progress>)) -> Result<Freshness> {
         if self.store.access() == Access::ReadOnly {
             return Ok(Freshness::Behind(
                 Error::new(ErrorKind::IndexUnavailable, "write index", self.store.path().display())
                     .because("the folder can only be read"),
             ));
         }
-        match self.mirror.sync(level)?.recv_timeout(wait) {
-            Ok(Ok(report)) => Ok(Freshness::Fresh(report)),
-            Ok(Err(error)) => Ok(Freshness::Behind(error)),
-            Err(RecvTimeoutError::Timeout) => Ok(Freshness::Pending),
-            Err(RecvTimeoutError::Disconnected) => {
-                Err(Error::new(ErrorKind::Internal, "sync", "the index").because("the writer thread has ended"))
-            }
-        }
-    }
-
-    /// Brings the index up to date and waits for it, however long that takes. `watch` is called
-    /// about ten times a second meanwhile. Fails if the archive cannot be read or the index written.
-    pub fn sync(&self, level: Level, mut watch: impl FnMut(Option<Progress>)) -> Result<SyncReport> {
         let answer = self.mirror.sync(level)?;
+        let began = Instant::now();
         loop {
-            match answer.recv_timeout(Duration::from_millis(100)) {
-                Ok(report) => return report,
+            let left = wait.saturating_sub(began.elapsed());
+            match answer.recv_timeout(left.min(Duration::from_millis(100))) {
+                Ok(Ok(report)) => return Ok(Freshness::Fresh(report)),
+                Ok(Err(error)) => return Ok(Freshness::Behind(error)),
+                Err(RecvTimeoutError::Timeout) if began.elapsed() >= wait => return Ok(Freshness::Pending),
                 Err(RecvTimeoutError::Timeout) => watch(self.mirror.progress()),
                 Err(RecvTimeoutError::Disconnected) => {
                     return Err(Error::new(ErrorKind::Internal, "sync", "the index")

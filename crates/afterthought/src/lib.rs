@@ -9,7 +9,7 @@
 //! use afterthought::{Engine, Level, Options, SearchRequest};
 //!
 //! let engine = Engine::open(&Options::new("state.db", "index"))?;
-//! engine.freshen(Level::Quick, Duration::from_secs(10))?;
+//! engine.freshen(Level::Quick, Duration::from_secs(10), |_| {})?;
 //! for hit in engine.search(SearchRequest::new("why did the deploy fail"))?.results {
 //!     println!("{} {}: {}", hit.origin.name(), hit.session_id, hit.snippet);
 //! }

@@ -1,2 +1,47 @@
-//! x
-fn main(){}
+//! `aft`: arguments in, pages out. Holds no search logic.
+
+mod args;
+mod demo;
+mod fail;
+mod index;
+mod paths;
+mod progress;
+mod search;
+mod show;
+mod stdout;
+mod status;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use args::{Cli, Command};
+use fail::Failure;
+
+fn main() -> ExitCode {
+    let typed: Vec<_> = std::env::args_os().collect();
+    let wants_json = typed.iter().take_while(|word| *word != "--").any(|word| word == "--json");
+    let cli = match Cli::try_parse_from(&typed) {
+        Ok(cli) => cli,
+        Err(error) => return fail::refused(&error, &typed, wants_json),
+    };
+    if cli.global.verbose {
+        let log = tracing_subscriber::fmt().with_writer(std::io::stderr).with_max_level(tracing_subscriber::filter::LevelFilter::DEBUG);
+        log.init();
+    }
+    match run(&cli) {
+        Ok(code) => ExitCode::from(code),
+        Err(failure) => failure.report(cli.global.json),
+    }
+}
+
+fn run(cli: &Cli) -> Result<u8, Failure> {
+    match &cli.command {
+        Command::Search(search) => search::run(&cli.global, search),
+        Command::Index(index) => index::run(&cli.global, index),
+        Command::Status => status::status(&cli.global),
+        Command::Verify => status::verify(&cli.global),
+        Command::Show(show) => show::run(&cli.global, show),
+        Command::Demo(demo) => demo::run(&cli.global, demo),
+    }
+}

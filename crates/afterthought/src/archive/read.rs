@@ -6,13 +6,11 @@ use std::path::Path;
 
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, OptionalExtension, Row};
-use time::format_description::well_known::Rfc3339;
-use time::macros::format_description;
-use time::{Date, OffsetDateTime, PrimitiveDateTime};
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::FIELD_TEXT_BYTES_MAX;
 use crate::model::{Message, RowState, Session};
+use crate::time::iso_ms;
 
 use super::columns::Columns;
 use super::decode::{self, ReasoningColumns};
@@ -254,19 +252,6 @@ fn timestamp_ms(value: ValueRef<'_>) -> Option<i64> {
 #[expect(clippy::cast_possible_truncation, reason = "bounded just before")]
 fn seconds_ms(seconds: f64) -> Option<i64> {
     (seconds > 0.0 && seconds < SECONDS_MAX).then(|| (seconds * 1_000.0).round() as i64)
-}
-
-fn iso_ms(text: &str) -> Option<i64> {
-    let text = text.replacen(' ', "T", 1);
-    let seconds = format_description!("[year]-[month]-[day]T[hour]:[minute]:[second]");
-    let subseconds = format_description!("[year]-[month]-[day]T[hour]:[minute]:[second].[subsecond]");
-    let day = format_description!("[year]-[month]-[day]");
-    let moment = OffsetDateTime::parse(&text, &Rfc3339)
-        .or_else(|_| PrimitiveDateTime::parse(&text, subseconds).map(PrimitiveDateTime::assume_utc))
-        .or_else(|_| PrimitiveDateTime::parse(&text, seconds).map(PrimitiveDateTime::assume_utc))
-        .or_else(|_| Date::parse(&text, day).map(|day| day.midnight().assume_utc()))
-        .ok()?;
-    i64::try_from(moment.unix_timestamp_nanos() / 1_000_000).ok()
 }
 
 #[cfg(test)]

@@ -1,0 +1,206 @@
+//! The command line as types. Help texts are written here, for people.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+/// Search what your AI agent said, thought and did.
+///
+/// aft mirrors an agent's archive (a Hermes state.db) into an index beside it, without ever
+/// writing to the archive, and answers ranked searches over messages, reasoning and tool calls.
+#[derive(Debug, Parser)]
+#[command(name = "aft", version, max_term_width = 100, subcommand_required = true, arg_required_else_help = true)]
+#[command(after_help = "Try it without an archive of your own: aft demo")]
+pub(crate) struct Cli {
+    #[command(flatten)]
+    pub(crate) global: Global,
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct Global {
+    /// The archive: an agent's SQLite file [default: $HERMES_HOME/state.db, else ~/.hermes/state.db]
+    #[arg(long, value_name = "PATH", env = "AFTERTHOUGHT_ARCHIVE", global = true, hide_env_values = true)]
+    pub(crate) archive: Option<PathBuf>,
+    /// Folder for indexes [default: the user's data folder, such as ~/.local/share/afterthought]
+    #[arg(long, value_name = "DIR", env = "AFTERTHOUGHT_INDEX", global = true, hide_env_values = true)]
+    pub(crate) index: Option<PathBuf>,
+    /// Print JSON; errors are one JSON line on standard error
+    #[arg(long, global = true)]
+    pub(crate) json: bool,
+    /// Copy an archive above 2 GB to a private folder where it cannot be read in place
+    #[arg(long, global = true)]
+    pub(crate) allow_copy: bool,
+    /// Log what happens to standard error
+    #[arg(long, short, global = true)]
+    pub(crate) verbose: bool,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Search messages, reasoning and tool calls, best match first
+    Search(Search),
+    /// Bring the index up to date, or build it
+    Index(Index),
+    /// Show how true the index is, and what it costs
+    Status,
+    /// Show a message and its neighbours
+    Show(Show),
+    /// Prove that the index holds exactly the archive's rows
+    Verify,
+    /// Generate a small archive and search it: nothing else needed
+    Demo(Demo),
+}
+
+/// Search messages, reasoning and tool calls, best match first.
+///
+/// Words are alternatives: a message with more of them, rarer ones, or words side by side ranks
+/// higher. "Quotes" ask for words that stand together, +word requires one, NOT word excludes one,
+/// a AND b requires both. A leading - is text; put -- before a query that begins with one.
+#[derive(Args, Debug)]
+#[command(after_help = "Examples:
+  aft search why did the deploy fail
+  aft search --in thought '\"lock order\"'
+  aft search --role user --since 7d invoice
+  aft search -- git commit --amend
+
+Exit codes: 0 ok (also without hits), 1 unexpected, 2 usage, 3 archive or index missing or
+unreadable, 4 index of another version, 5 index damaged, 8 timeout, 130 interrupted.")]
+pub(crate) struct Search {
+    /// What to look for
+    #[arg(required = true, value_name = "QUERY")]
+    pub(crate) query: Vec<String>,
+    /// Where a match may stand [default: all]
+    #[arg(long = "in", value_name = "ORIGIN", value_delimiter = ',', value_enum)]
+    pub(crate) origins: Vec<OriginArg>,
+    /// Only these roles, such as user or assistant [default: all but session_meta]
+    #[arg(long, value_name = "ROLE", value_delimiter = ',')]
+    pub(crate) role: Vec<String>,
+    /// Only sessions from these sources, such as cli or telegram
+    #[arg(long, value_name = "SOURCE", value_delimiter = ',')]
+    pub(crate) source: Vec<String>,
+    /// No sessions from these sources, such as cron
+    #[arg(long, value_name = "SOURCE", value_delimiter = ',')]
+    pub(crate) exclude_source: Vec<String>,
+    /// Only these sessions
+    #[arg(long, value_name = "ID", value_delimiter = ',')]
+    pub(crate) session: Vec<String>,
+    /// Not these sessions
+    #[arg(long, value_name = "ID", value_delimiter = ',')]
+    pub(crate) exclude_session: Vec<String>,
+    /// Only sessions that worked in this folder or checkout, or below it
+    #[arg(long, value_name = "DIR")]
+    pub(crate) workspace: Option<String>,
+    /// Not before: a date, a date and time (UTC where no zone is given), or an age such as 7d
+    #[arg(long, value_name = "WHEN")]
+    pub(crate) since: Option<String>,
+    /// Before: as --since
+    #[arg(long, value_name = "WHEN")]
+    pub(crate) until: Option<String>,
+    /// Whether a hit needs any of the words or all of them
+    #[arg(long = "match", value_enum, default_value_t = MatchArg::Any, value_name = "HOW")]
+    pub(crate) matching: MatchArg,
+    /// Show at most this many hits
+    #[arg(long, short = 'n', value_name = "N", default_value_t = 10)]
+    pub(crate) limit: usize,
+    /// Skip this many hits
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub(crate) offset: usize,
+    /// Weigh a field, such as reasoning=2; fields: content, reasoning, tool_calls, tool_name, tool_output, title
+    #[arg(long, value_name = "FIELD=X", value_delimiter = ',', value_parser = boost)]
+    pub(crate) boost: Vec<(afterthought::Field, f32)>,
+    /// Weigh words that stand side by side
+    #[arg(long, value_name = "X")]
+    pub(crate) phrase_boost: Option<f32>,
+    /// Show how each score came about and what the search cost
+    #[arg(long)]
+    pub(crate) explain: bool,
+    /// Also messages that were taken back, or that no person ever saw
+    #[arg(long)]
+    pub(crate) include_inactive: bool,
+    /// Also rows that repeat a message
+    #[arg(long)]
+    pub(crate) include_copies: bool,
+    /// Search the last commit as it is
+    #[arg(long)]
+    pub(crate) no_sync: bool,
+    /// Wait at most this many seconds for an index that is not up to date
+    #[arg(long, value_name = "SECONDS", default_value_t = 10.0)]
+    pub(crate) wait: f64,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum OriginArg {
+    /// Everywhere
+    All,
+    /// Words of a person, the model or the system
+    Said,
+    /// The model's reasoning: considered, not said
+    Thought,
+    /// Names and arguments of tool calls
+    Did,
+    /// Output of tools
+    Saw,
+    /// Session titles
+    Titled,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum MatchArg {
+    /// Any word makes a hit
+    Any,
+    /// Every word must be there
+    All,
+}
+
+/// Bring the index up to date, or build it.
+///
+/// The first build takes the newest sessions first and can be searched meanwhile. Stopped at any
+/// moment, the next run goes on where it was.
+#[derive(Args, Debug)]
+#[command(after_help = "Exit codes: 0 ok, 1 unexpected, 2 usage, 3 archive or index missing or unreadable,
+4 index of another version, 5 index damaged, 6 another process is writing the index, 130 interrupted.")]
+pub(crate) struct Index {
+    /// Build a new index from nothing in place of the present one
+    #[arg(long)]
+    pub(crate) fresh: bool,
+    /// How to show progress
+    #[arg(long, value_enum, default_value_t = ProgressArg::Auto, value_name = "HOW")]
+    pub(crate) progress: ProgressArg,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ProgressArg {
+    /// A bar on a terminal, nothing elsewhere
+    Auto,
+    /// One JSON line a second on standard error
+    Json,
+    /// Nothing
+    None,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct Show {
+    /// The message's id, as shown by aft search
+    #[arg(value_name = "ID", allow_negative_numbers = true)]
+    pub(crate) id: i64,
+    /// Show this many messages before and after it
+    #[arg(long, short = 'C', value_name = "N", default_value_t = 0)]
+    pub(crate) context: usize,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct Demo {
+    /// Where to put the demo's archive and index [default: afterthought-demo in the temporary folder]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) dir: Option<PathBuf>,
+}
+
+fn boost(text: &str) -> Result<(afterthought::Field, f32), String> {
+    let (name, factor) = text.split_once('=').ok_or("write it as field=factor, such as reasoning=2")?;
+    let names = afterthought::Field::ALL.map(afterthought::Field::name).join(", ");
+    let field = afterthought::Field::named(name).ok_or(format!("no field \"{name}\"; fields: {names}"))?;
+    let factor = factor.parse().map_err(|_| format!("\"{factor}\" is no number"))?;
+    Ok((field, factor))
+}

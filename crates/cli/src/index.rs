@@ -1,0 +1,64 @@
+//! `aft index`: one sync to the end, with progress.
+
+use std::time::{Duration, Instant};
+
+use afterthought::{Engine, Freshness, Level, Opening};
+use serde_json::json;
+
+use crate::args::{Global, Index};
+use crate::fail::Failure;
+use crate::paths;
+use crate::progress::Reporter;
+use crate::stdout::{grouped, print_json, print_text, size};
+
+pub(crate) fn run(global: &Global, args: &Index) -> Result<u8, Failure> {
+    let mut options = paths::options(global)?;
+    if args.fresh {
+        options.index = Opening::Fresh;
+    }
+    let engine = Engine::open(&options)?;
+    let began = Instant::now();
+    let mut reporter = Reporter::new(args.progress);
+    let freshness = engine.freshen(Level::Full, Duration::MAX, |progress| reporter.watch(&engine, progress))?;
+    let stopped = reporter.finish();
+    let report = match freshness {
+        Freshness::Fresh(report) => report,
+        Freshness::Behind(error) => return Err(error.into()),
+        Freshness::Pending => unreachable!("an endless wait does not end before its sync"),
+    };
+    let status = engine.status()?;
+    if stopped || report.interrupted {
+        let rows = grouped(status.index.rows);
+        return Err(Failure::Interrupted(format!("stopped; {rows} rows are indexed, and the next run goes on")));
+    }
+    let seconds = began.elapsed().as_secs_f64();
+    if global.json {
+        print_json(&json!({
+            "schema_version": 1,
+            "archive": status.archive,
+            "work": report.stats,
+            "index": status.index,
+            "index_bytes": status.index_bytes,
+            "elapsed_ms": seconds * 1_000.0,
+        }))?;
+        return Ok(0);
+    }
+    let stats = report.stats;
+    let mut text = if stats.docs_added + stats.docs_removed + stats.sessions_written == 0 {
+        "nothing had changed".to_owned()
+    } else {
+        format!(
+            "{} messages written, {} removed, {} sessions written; {} of text read",
+            grouped(stats.docs_added), grouped(stats.docs_removed), grouped(stats.sessions_written), size(stats.text_bytes)
+        )
+    };
+    text += &format!(
+        " in {seconds:.1} s\nindex: {} messages in {} sessions, {}\n",
+        grouped(status.index.rows), grouped(status.sessions as u64), size(status.index_bytes)
+    );
+    if stats.rows_damaged > 0 {
+        text += &format!("{} rows could be read only in part; aft status lists them\n", grouped(stats.rows_damaged));
+    }
+    print_text(&text)?;
+    Ok(0)
+}

@@ -1,0 +1,93 @@
+//! Shows how far a sync has come: a bar on a terminal, JSON lines for programs.
+
+use std::io::IsTerminal;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use afterthought::{Engine, Progress};
+use indicatif::{ProgressBar, ProgressStyle};
+use serde_json::json;
+
+use crate::args::ProgressArg;
+
+/// Short syncs show nothing.
+const QUIET: Duration = Duration::from_millis(500);
+
+/// A view of one sync.
+pub(crate) struct Reporter {
+    how: ProgressArg,
+    bar: Option<ProgressBar>,
+    last_line: Instant,
+    interrupted: Arc<AtomicBool>,
+}
+
+impl Reporter {
+    /// Starts watching; from here on Ctrl-C stops the sync in good order.
+    pub(crate) fn new(how: ProgressArg) -> Self {
+        let interrupted = Arc::new(AtomicBool::new(false));
+        let flag = Arc::clone(&interrupted);
+        let set = ctrlc::set_handler(move || {
+            // The second Ctrl-C does not wait.
+            if flag.swap(true, Ordering::Relaxed) {
+                std::process::exit(130);
+            }
+        });
+        if let Err(error) = set {
+            eprintln!("aft: Ctrl-C will end the sync at once: {error}");
+        }
+        Self { how, bar: None, last_line: Instant::now(), interrupted }
+    }
+
+    /// Shows the state of things, and hands Ctrl-C on.
+    pub(crate) fn watch(&mut self, engine: &Engine, progress: Option<Progress>) {
+        if self.interrupted.load(Ordering::Relaxed) {
+            engine.interrupt();
+        }
+        let Some(progress) = progress.filter(|progress| progress.since.elapsed() > QUIET) else { return };
+        match self.how {
+            ProgressArg::Auto if std::io::stderr().is_terminal() => self.show_bar(progress),
+            ProgressArg::Json if self.last_line.elapsed() > Duration::from_secs(1) => {
+                self.last_line = Instant::now();
+                eprintln!("{}", line(progress));
+            }
+            _ => {}
+        }
+    }
+
+    /// Removes the bar. Returns whether Ctrl-C was pressed.
+    pub(crate) fn finish(self) -> bool {
+        if let Some(bar) = self.bar {
+            bar.finish_and_clear();
+        }
+        self.interrupted.load(Ordering::Relaxed)
+    }
+
+    fn show_bar(&mut self, progress: Progress) {
+        let bar = self.bar.get_or_insert_with(|| {
+            let style = ProgressStyle::with_template(
+                "indexing {wide_bar} {human_pos} of {human_len} rows, {per_sec}, {eta} left",
+            );
+            let bar = ProgressBar::new(progress.rows_total).with_style(style.expect("the template is constant"));
+            bar.with_elapsed(progress.since.elapsed())
+        });
+        bar.set_length(progress.rows_total);
+        bar.set_position(progress.rows_done);
+    }
+}
+
+fn line(progress: Progress) -> serde_json::Value {
+    let seconds = progress.since.elapsed().as_secs_f64();
+    #[expect(clippy::cast_precision_loss, reason = "a rate")]
+    let rate = progress.rows_done as f64 / seconds;
+    #[expect(clippy::cast_precision_loss, reason = "an estimate")]
+    let left = progress.rows_total.saturating_sub(progress.rows_done) as f64 / rate.max(1.0);
+    json!({
+        "event": "progress",
+        "rows_done": progress.rows_done,
+        "rows_total": progress.rows_total,
+        "text_bytes": progress.text_bytes,
+        "rows_per_s": rate.round(),
+        "eta_s": left.round(),
+    })
+}

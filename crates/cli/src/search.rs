@@ -1,0 +1,200 @@
+//! `aft search`: brings the mirror up to date, asks, prints.
+
+use std::fmt::Write as _;
+use std::time::{Duration, Instant, SystemTime};
+
+use afterthought::time::bound_ms;
+use afterthought::{
+    Engine, Filters, Freshness, Hit, Level, Match, Opening, Origin, Page, SearchRequest, Warning, Weights,
+};
+use anstyle::{AnsiColor, Style};
+
+use crate::args::{Global, MatchArg, OriginArg, ProgressArg, Search};
+use crate::fail::Failure;
+use crate::paths;
+use crate::progress::Reporter;
+use crate::stdout::{grouped, print_json, print_text};
+
+pub(crate) fn run(global: &Global, args: &Search) -> Result<u8, Failure> {
+    let mut options = paths::options(global)?;
+    if args.no_sync {
+        options.index = Opening::Existing;
+    }
+    let request = request(args)?;
+    let wait = Duration::try_from_secs_f64(args.wait)
+        .map_err(|error| Failure::Usage(format!("--wait {}: {error}", args.wait)))?;
+    let engine = Engine::open(&options)?;
+    let began = Instant::now();
+    let warning = if args.no_sync { None } else { freshen(&engine, wait)? };
+    let sync_ms = began.elapsed().as_secs_f64() * 1_000.0;
+    let mut page = engine.search(request)?;
+    page.sync_ms = sync_ms;
+    page.warnings.extend(warning);
+    if global.json {
+        print_json(&page)?;
+    } else {
+        print_text(&as_text(&page))?;
+        print_notes(&page);
+    }
+    Ok(0)
+}
+
+/// Brings the index up to date. Returns what the caller should know if that did not succeed.
+pub(crate) fn freshen(engine: &Engine, wait: Duration) -> Result<Option<Warning>, Failure> {
+    let mut reporter = Reporter::new(ProgressArg::Auto);
+    let freshness = engine.freshen(Level::Quick, wait, |progress| reporter.watch(engine, progress))?;
+    if reporter.finish() {
+        return Err(Failure::Interrupted("stopped; what was indexed stays, and the next run goes on".to_owned()));
+    }
+    Ok(match freshness {
+        Freshness::Fresh(_) | Freshness::Pending => None,
+        Freshness::Behind(error) => Some(Warning::new("not-synced", format!("answered from the last commit: {error}"))),
+    })
+}
+
+fn request(args: &Search) -> Result<SearchRequest, Failure> {
+    let mut request = SearchRequest::new(args.query.join(" "));
+    request.origins = origins(&args.origins);
+    request.matching = match args.matching {
+        MatchArg::Any => Match::Any,
+        MatchArg::All => Match::All,
+    };
+    request.offset = args.offset;
+    request.limit = args.limit;
+    request.explain = args.explain;
+    request.weights = weights(args);
+    request.filters = Filters {
+        roles: args.role.clone(),
+        sources: args.source.clone(),
+        exclude_sources: args.exclude_source.clone(),
+        sessions: args.session.clone(),
+        exclude_sessions: args.exclude_session.clone(),
+        workspace: args.workspace.clone(),
+        since_ms: bound("--since", args.since.as_deref())?,
+        until_ms: bound("--until", args.until.as_deref())?,
+        include_inactive: args.include_inactive,
+        include_copies: args.include_copies,
+    };
+    Ok(request)
+}
+
+fn origins(args: &[OriginArg]) -> Vec<Origin> {
+    let origin = |arg: &OriginArg| match arg {
+        OriginArg::All => None,
+        OriginArg::Said => Some(Origin::Said),
+        OriginArg::Thought => Some(Origin::Thought),
+        OriginArg::Did => Some(Origin::Did),
+        OriginArg::Saw => Some(Origin::Saw),
+        OriginArg::Titled => Some(Origin::Titled),
+    };
+    // "all" among others is all.
+    args.iter().map(origin).collect::<Option<_>>().unwrap_or_default()
+}
+
+fn weights(args: &Search) -> Weights {
+    let mut weights = Weights::default();
+    weights.fields.extend(args.boost.iter().copied());
+    weights.phrase = args.phrase_boost.unwrap_or(weights.phrase);
+    weights
+}
+
+fn bound(flag: &str, text: Option<&str>) -> Result<Option<i64>, Failure> {
+    let Some(text) = text else { return Ok(None) };
+    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    let now_ms = i64::try_from(now.as_millis()).unwrap_or(i64::MAX);
+    let unreadable = || Failure::Usage(format!("{flag} {text}: not a date (2026-09-01), date and time, or age (7d, 24h)"));
+    bound_ms(text, now_ms).map(Some).ok_or_else(unreadable)
+}
+
+const DIM: Style = Style::new().dimmed();
+const MARK: Style = Style::new().bold().underline();
+
+fn style(origin: Origin) -> Style {
+    let color = match origin {
+        Origin::Said => AnsiColor::Green,
+        Origin::Thought => AnsiColor::Magenta,
+        Origin::Did => AnsiColor::Blue,
+        Origin::Saw => AnsiColor::Cyan,
+        Origin::Titled => AnsiColor::Yellow,
+    };
+    color.on_default().bold()
+}
+
+/// Writes a page for people: a head line, the snippet, and an empty line for every hit.
+pub(crate) fn as_text(page: &Page) -> String {
+    let mut text = String::new();
+    for hit in &page.results {
+        write_hit(&mut text, hit);
+    }
+    text
+}
+
+fn write_hit(text: &mut String, hit: &Hit) {
+    let origin = style(hit.origin);
+    let mut head = format!("{origin}{}{origin:#}", hit.origin.name());
+    let day = hit.timestamp.as_deref().and_then(|time| time.get(..16)).map(|time| time.replace('T', " "));
+    let id = hit.message_id.map(|id| format!("#{id}"));
+    let parts = [hit.role.clone(), day, Some(hit.source.clone()), id, hit.title.clone()];
+    for part in parts.into_iter().flatten() {
+        push(&mut head, &format!(" {DIM}·{DIM:#} {part}"));
+    }
+    push(text, &format!("{head}\n  {}\n", marked(hit)));
+    if let Some(parts) = &hit.explain {
+        push(text, &format!("  {DIM}score {:.3}, session {}{DIM:#}\n", hit.score, hit.session_id));
+        for part in parts {
+            let line = format!(
+                "{:>8.3} = \"{}\" in {}: boost {:.3}, idf {:.3}, {} times in {} tokens (mean {:.1})",
+                part.score, part.term, part.field.name(), part.boost, part.idf, part.frequency, part.length, part.average_length
+            );
+            push(text, &format!("  {DIM}{line}{DIM:#}\n"));
+        }
+    }
+    text.push('\n');
+}
+
+fn push(text: &mut String, more: &str) {
+    write!(text, "{more}").expect("writing to a String cannot fail");
+}
+
+/// Returns the snippet with its words marked.
+fn marked(hit: &Hit) -> String {
+    let mut shown = String::new();
+    let mut marks = hit.highlights.iter().peekable();
+    for (at, c) in hit.snippet.chars().enumerate() {
+        if marks.peek().is_some_and(|mark| mark[0] == at) {
+            push(&mut shown, &format!("{MARK}"));
+        }
+        shown.push(c);
+        if marks.next_if(|mark| mark[1] == at + 1).is_some() {
+            push(&mut shown, &format!("{MARK:#}"));
+        }
+    }
+    shown
+}
+
+/// Tells on standard error how many there are, how true that is, and how to see more.
+fn print_notes(page: &Page) {
+    for warning in &page.warnings {
+        anstream::eprintln!("{DIM}note: {}{DIM:#}", warning.message);
+    }
+    if let Some(work) = &page.work {
+        anstream::eprintln!(
+            "{DIM}work: {} postings in {} segments, {} phrase checks, {} archive rows read{DIM:#}",
+            grouped(work.postings), work.segments, grouped(work.phrase_checks), work.archive_rows_read
+        );
+    }
+    let total = page.total.value;
+    if total == 0 {
+        anstream::eprintln!("no hits");
+        return;
+    }
+    let shown_to = page.offset + page.results.len();
+    let mut line = format!("{} of {} hits in {:.1} ms", page.results.len(), grouped(total), page.elapsed_ms);
+    if (shown_to as u64) < total && !page.results.is_empty() {
+        push(&mut line, &format!("; more with --offset {shown_to}"));
+    }
+    if page.index.rows_behind > 0 {
+        push(&mut line, &format!("; {} rows are not indexed yet", grouped(page.index.rows_behind)));
+    }
+    anstream::eprintln!("{DIM}{line}{DIM:#}");
+}
