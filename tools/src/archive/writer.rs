@@ -355,4 +355,32 @@ mod tests {
         assert!(failed.is_err());
         assert_eq!(scalar::<i64>(&writer, "SELECT count(*) FROM messages"), 0);
     }
+
+    #[test]
+    fn closed_file_is_one_file_and_opens_in_its_shape() {
+        for shape in Shape::ALL {
+            let name = format!("afterthought-{}-{shape:?}-open.db", std::process::id());
+            let path = std::env::temp_dir().join(name);
+            let mut writer = Writer::create(&path, shape, Fts::Hermes).expect("create");
+            writer.session(&Session::new("s")).expect("session");
+            writer
+                .message("s", &Message::user("one").at(EPOCH + 9.0))
+                .expect("message");
+            writer.close().expect("close");
+            assert!(!path.with_extension("db-wal").exists());
+            assert!(!path.with_extension("db-shm").exists());
+
+            let mut writer = Writer::open(&path).expect("open");
+            assert_eq!(writer.shape(), shape);
+            assert_eq!(
+                writer.message("s", &Message::user("two")).expect("message"),
+                2
+            );
+            let last: f64 = scalar(&writer, "SELECT MAX(timestamp) FROM messages");
+            assert!((last - EPOCH - 10.0).abs() < 1e-6);
+            writer.close().expect("close");
+            assert!(Writer::create(&path, shape, Fts::None).is_err());
+            std::fs::remove_file(path).expect("remove");
+        }
+    }
 }

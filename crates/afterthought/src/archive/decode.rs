@@ -10,6 +10,8 @@ use serde_json::Value;
 const JSON_PREFIX: &str = "\0json:";
 /// A run of base64 from here on is a payload, not text, in characters.
 const BASE64_CHARS_MIN: usize = 512;
+/// The same inside a data URL, which says itself that it is one.
+const PAYLOAD_CHARS_MIN: usize = 32;
 
 /// The readable parts of one column.
 #[derive(Debug, Default, PartialEq)]
@@ -272,12 +274,15 @@ fn without_payloads(text: &str) -> Option<String> {
     let (mut at, mut copied) = (0, 0);
     while at < bytes.len() {
         let run = bytes[at..].iter().take_while(|byte| is_base64(**byte)).count();
-        let kind = data_url_kind(&text[copied..at]);
-        if is_payload(&bytes[at..at + run], kind.is_some()) {
-            let (before, label) = kind.unwrap_or((at - copied, "base64"));
-            out.push_str(&text[copied..copied + before]);
-            out.push_str(&format!("[{label}, {run} characters]"));
-            copied = at + run;
+        // A run is ASCII, so it begins and ends on character borders.
+        if run >= PAYLOAD_CHARS_MIN {
+            let kind = data_url_kind(&text[copied..at]);
+            if is_payload(&bytes[at..at + run], kind.is_some()) {
+                let (before, label) = kind.unwrap_or((at - copied, "base64"));
+                out.push_str(&text[copied..copied + before]);
+                out.push_str(&format!("[{label}, {run} characters]"));
+                copied = at + run;
+            }
         }
         at += run.max(1);
     }
@@ -297,15 +302,14 @@ fn is_payload(run: &[u8], in_data_url: bool) -> bool {
     let mixed = || has(u8::is_ascii_uppercase) && has(u8::is_ascii_lowercase) && has(u8::is_ascii_digit);
     // Paths and rules of dashes are long too, but never letters and digits of both cases alone.
     let dense = || run.iter().filter(|byte| b"/_-".contains(byte)).count() * 16 < run.len();
-    (in_data_url && run.len() >= 32) || (run.len() >= BASE64_CHARS_MIN && mixed() && dense())
+    in_data_url || (run.len() >= BASE64_CHARS_MIN && mixed() && dense())
 }
 
 /// If the text ends in `data:image/png;base64,`, returns where that begins, and `image/png`.
 fn data_url_kind(before: &str) -> Option<(usize, &str)> {
     let head = before.strip_suffix(";base64,")?;
-    let tail_start = head.len().saturating_sub(128);
-    let tail = head.get(tail_start..).or_else(|| head.get(tail_start + 1..)).unwrap_or(head);
-    let at = head.len() - tail.len() + tail.rfind("data:")?;
+    let tail_start = head.floor_char_boundary(head.len().saturating_sub(128));
+    let at = tail_start + head[tail_start..].rfind("data:")?;
     Some((at, &head[at + "data:".len()..]))
 }
 
@@ -362,7 +366,34 @@ mod tests {
         let url = format!("see data:image/png;base64,{payload} there");
         assert_eq!(content(&url).text, "see [image/png, 1200 characters] there");
         assert_eq!(content(&payload).text, "[base64, 1200 characters]");
+        let around = format!("検索{}データ", &url);
+        assert_eq!(content(&around).text, "検索see [image/png, 1200 characters] thereデータ");
         let path = "/usr/lib/Abc1".repeat(60);
         assert_eq!(content(&path).text, path);
+    }
+
+    #[test]
+    fn any_text_is_read_without_a_panic() {
+        let pieces = [
+            "\0json:", "[", "{\"type\":\"text\",\"text\":\"", "\\ud83d", "\\", "\"}", "]", "\u{1b}[31m", "\u{1b}]", "\u{7}",
+            "data:", "image/png;base64,", "QUJD1", "検索", "é", "😀", " ", "\n", "{\"function\":{\"name\":\"x\",\"arguments\":\"",
+        ];
+        let mut state = 5_u64;
+        let mut random = |below: usize| {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            usize::try_from(state >> 33).unwrap_or(0) % below
+        };
+        for _ in 0..20_000 {
+            let mut text = String::new();
+            for _ in 0..random(12) {
+                let repeat = if random(8) == 0 { 150 } else { 1 };
+                text += &pieces[random(pieces.len())].repeat(repeat);
+            }
+            content(&text);
+            tool_calls(&text);
+            output_items(&text);
+            let columns = ReasoningColumns { details: text.as_str().into(), codex_items: text.as_str().into(), ..ReasoningColumns::default() };
+            reasoning(&columns, &[]);
+        }
     }
 }
