@@ -1,1 +1,1 @@
-//! x
+//! To be written.
