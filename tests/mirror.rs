@@ -1,1 +1,310 @@
-//! To be written.
+//! Every change that an agent makes to its archive reaches the index, at the cost the change
+//! deserves. Work is counted, never timed.
+
+use std::time::Duration;
+
+use afterthought::{Engine, Freshness, Level, SearchRequest, SyncReport};
+use afterthought_tests::{Fixture, ids, search, sync};
+use afterthought_tools::archive::{Message, Session, Shape, Writer};
+
+/// Two sessions of three messages each: ids 1 to 3 and 4 to 6.
+fn two_sessions(writer: &mut Writer) -> rusqlite::Result<()> {
+    for (session, words) in [("a", ["apple", "basil", "cedar"]), ("b", ["delta", "ember", "fjord"])] {
+        writer.session(&Session { title: Some(format!("about {session}")), ..Session::new(session) })?;
+        for word in words {
+            writer.message(session, &Message::user(&format!("the {word} of {session}")))?;
+        }
+    }
+    Ok(())
+}
+
+struct Mirrored {
+    fixture: Fixture,
+    engine: Engine,
+}
+
+impl Mirrored {
+    fn new() -> Self {
+        let fixture = Fixture::with(Shape::V22, two_sessions);
+        let engine = fixture.engine();
+        sync(&engine);
+        Self { fixture, engine }
+    }
+
+    /// Changes the archive, syncs, and checks that index and archive then agree.
+    fn after(&self, change: impl FnOnce(&mut Writer) -> rusqlite::Result<()>) -> SyncReport {
+        let mut writer = self.fixture.writer();
+        change(&mut writer).expect("the change");
+        writer.close().expect("a clean close");
+        let report = sync(&self.engine);
+        let verdict = self.engine.verify().expect("a verdict");
+        assert!(verdict.equal, "{verdict:?}");
+        report
+    }
+
+    #[track_caller]
+    fn check(&self, query: &str, expected: &[i64]) {
+        assert_eq!(ids(&search(&self.engine, query)), expected, "{query}");
+    }
+}
+
+#[test]
+fn the_first_build_takes_every_row() {
+    let mirrored = Mirrored::new();
+    let verdict = mirrored.engine.verify().expect("a verdict");
+    assert!(verdict.equal && verdict.archive_rows == 6, "{verdict:?}");
+    mirrored.check("cedar", &[3]);
+}
+
+#[test]
+fn an_unchanged_archive_is_not_opened() {
+    let mirrored = Mirrored::new();
+    match mirrored.engine.freshen(Level::Quick, Duration::MAX, |_| {}).expect("a sync") {
+        Freshness::Fresh(report) => assert!(report.unchanged, "{report:?}"),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn an_append_costs_one_row() {
+    let mirrored = Mirrored::new();
+    let report = mirrored.after(|writer| writer.message("a", &Message::user("a grape")).map(drop));
+    assert_eq!((report.stats.rows_read, report.stats.docs_added, report.stats.docs_removed), (1, 1, 0));
+    mirrored.check("grape", &[7]);
+}
+
+#[test]
+fn a_quick_sync_sees_appends_and_new_sessions() {
+    let mirrored = Mirrored::new();
+    let mut writer = mirrored.fixture.writer();
+    writer.session(&Session::new("c")).expect("a session");
+    writer.message("c", &Message::user("a grape")).expect("a row");
+    writer.close().expect("a clean close");
+    mirrored.engine.freshen(Level::Quick, Duration::MAX, |_| {}).expect("a sync");
+    mirrored.check("grape", &[7]);
+}
+
+#[test]
+fn a_rewind_hides_rows_and_a_restore_brings_them_back() {
+    let mirrored = Mirrored::new();
+    let report = mirrored.after(|writer| writer.rewind("a", 2).map(drop));
+    assert_eq!((report.stats.rows_read, report.stats.docs_added, report.stats.docs_removed), (2, 2, 2));
+    mirrored.check("basil cedar", &[]);
+    let mut request = SearchRequest::new("cedar");
+    request.filters.include_inactive = true;
+    assert_eq!(ids(&mirrored.engine.search(request).expect("a page")), [3]);
+    mirrored.after(|writer| writer.restore("a", 2).map(drop));
+    mirrored.check("cedar", &[3]);
+}
+
+#[test]
+fn equal_sized_swaps_of_visibility_are_seen() {
+    let mirrored = Mirrored::new();
+    mirrored.after(|writer| writer.rewind("a", 3).map(drop));
+    mirrored.after(|writer| {
+        let swap = "UPDATE messages SET active = 1 - active WHERE id IN (2, 3)";
+        writer.connection().execute(swap, []).map(drop)
+    });
+    mirrored.check("basil", &[]);
+    mirrored.check("cedar", &[3]);
+}
+
+#[test]
+fn compaction_keeps_one_copy_of_a_kept_row() {
+    let mirrored = Mirrored::new();
+    mirrored.after(|writer| {
+        let time = "SELECT timestamp FROM messages WHERE id = 3";
+        let time: f64 = writer.connection().query_row(time, [], |row| row.get(0))?;
+        let kept = Message::user("the cedar of a").at(time);
+        writer.compact("a", &[Message::user("[CONTEXT COMPACTION] so far: apples"), kept]).map(drop)
+    });
+    // Row 3 was compacted, row 8 is the live copy: one message, one result.
+    mirrored.check("cedar", &[8]);
+    mirrored.check("apple", &[1]);
+    let mut request = SearchRequest::new("cedar");
+    request.filters.include_copies = true;
+    assert_eq!(ids(&mirrored.engine.search(request).expect("a page")), [8, 3]);
+    // The original comes back when its live copy goes.
+    mirrored.after(|writer| writer.connection().execute("DELETE FROM messages WHERE id = 8", []).map(drop));
+    mirrored.check("cedar", &[3]);
+}
+
+#[test]
+fn replaced_messages_are_gone_under_their_old_ids() {
+    let mirrored = Mirrored::new();
+    mirrored.after(|writer| writer.replace("a", &[Message::user("only grape")]).map(drop));
+    mirrored.check("apple basil cedar", &[]);
+    mirrored.check("grape", &[7]);
+}
+
+#[test]
+fn a_deleted_session_takes_its_rows_and_its_title_along() {
+    let mirrored = Mirrored::new();
+    let report = mirrored.after(|writer| writer.delete_session("a").map(drop));
+    assert_eq!(report.stats.rows_read, 0);
+    mirrored.check("apple basil cedar", &[]);
+    assert!(search(&mirrored.engine, "about").results.iter().all(|hit| hit.session_id == "b"));
+}
+
+#[test]
+fn a_quick_sync_sees_a_deleted_session() {
+    let mirrored = Mirrored::new();
+    let mut writer = mirrored.fixture.writer();
+    writer.delete_session("b").expect("a deletion");
+    writer.close().expect("a clean close");
+    mirrored.engine.freshen(Level::Quick, Duration::MAX, |_| {}).expect("a sync");
+    mirrored.check("delta", &[]);
+}
+
+#[test]
+fn rows_without_their_session_stay_and_are_found() {
+    let mirrored = Mirrored::new();
+    mirrored.after(|writer| {
+        writer.connection().execute_batch("PRAGMA foreign_keys = OFF; DELETE FROM sessions WHERE id = 'a'")
+    });
+    mirrored.check("cedar", &[3]);
+    assert_eq!(search(&mirrored.engine, "cedar").results[0].source, "unknown");
+}
+
+#[test]
+fn a_cleared_session_keeps_its_title() {
+    let mirrored = Mirrored::new();
+    mirrored.after(|writer| writer.clear("a"));
+    mirrored.check("apple", &[]);
+    assert_eq!(search(&mirrored.engine, "about").total.value, 2);
+}
+
+#[test]
+fn a_new_title_rewrites_no_text() {
+    let mirrored = Mirrored::new();
+    let report = mirrored.after(|writer| writer.set_title("a", "quince orchard"));
+    assert_eq!((report.stats.rows_read, report.stats.docs_added, report.stats.sessions_written), (0, 0, 1));
+    let page = search(&mirrored.engine, "quince");
+    assert_eq!((page.results[0].message_id, page.results[0].session_id.as_str()), (None, "a"));
+    assert_eq!(search(&mirrored.engine, "about").total.value, 1);
+}
+
+#[test]
+fn the_highest_rows_deleted_and_new_ones_written_are_seen() {
+    let mirrored = Mirrored::new();
+    mirrored.after(|writer| {
+        writer.connection().execute("DELETE FROM messages WHERE id = 6", [])?;
+        writer.message("b", &Message::user("a grape")).map(drop)
+    });
+    mirrored.check("fjord", &[]);
+    mirrored.check("grape", &[7]);
+}
+
+#[test]
+fn a_vacuumed_archive_needs_no_new_text() {
+    let mirrored = Mirrored::new();
+    let report = mirrored.after(|writer| writer.connection().execute_batch("VACUUM"));
+    assert_eq!((report.stats.rows_read, report.stats.docs_added), (0, 0));
+}
+
+#[test]
+fn another_file_under_the_path_is_mirrored_row_by_row() {
+    let mirrored = Mirrored::new();
+    let other = Fixture::with(Shape::V22, |writer| {
+        writer.session(&Session::new("a"))?;
+        writer.message("a", &Message::user("a grape")).map(drop)
+    });
+    std::fs::rename(other.archive(), mirrored.fixture.archive()).expect("the swap");
+    sync(&mirrored.engine);
+    assert!(mirrored.engine.verify().expect("a verdict").equal);
+    mirrored.check("basil", &[]);
+}
+
+#[test]
+fn a_row_changed_in_place_is_never_shown_with_anothers_score() {
+    let mirrored = Mirrored::new();
+    let mut writer = mirrored.fixture.writer();
+    let edit = "UPDATE messages SET content = 'redacted' WHERE id = 3";
+    writer.connection().execute(edit, []).expect("the edit");
+    writer.message("a", &Message::user("another cedar")).expect("a row");
+    writer.close().expect("a clean close");
+    sync(&mirrored.engine);
+    let page = search(&mirrored.engine, "cedar");
+    assert_eq!((ids(&page), page.total.value), (vec![7], 1));
+    assert!(page.warnings.iter().any(|warning| warning.kind == "rows-changed"), "{:?}", page.warnings);
+}
+
+#[test]
+fn a_row_hidden_since_the_last_sync_is_not_shown() {
+    let mirrored = Mirrored::new();
+    let mut writer = mirrored.fixture.writer();
+    writer.rewind("a", 3).expect("a rewind");
+    writer.close().expect("a clean close");
+    let page = search(&mirrored.engine, "cedar");
+    assert_eq!((ids(&page), page.total.value), (vec![], 0));
+}
+
+#[test]
+fn a_page_is_filled_up_again_after_rows_that_are_gone() {
+    let fixture = Fixture::with(Shape::V22, |writer| {
+        writer.session(&Session::new("a"))?;
+        (0..30).try_for_each(|_| writer.message("a", &Message::user("cedar")).map(drop))
+    });
+    let engine = fixture.engine();
+    sync(&engine);
+    let writer = fixture.writer();
+    writer.connection().execute("DELETE FROM messages WHERE id > 25", []).expect("a deletion");
+    writer.close().expect("a clean close");
+    let page = search(&engine, "cedar");
+    assert_eq!((ids(&page), page.total.value), ((16..=25).rev().collect(), 25));
+}
+
+#[test]
+fn a_stopped_build_is_searched_and_goes_on() {
+    let fixture = Fixture::with(Shape::V22, |writer| {
+        writer.transaction(|writer| {
+            for session in 0..40 {
+                let id = format!("s{session:02}");
+                writer.session(&Session::new(&id))?;
+                for _ in 0..100 {
+                    writer.message(&id, &Message::user(&format!("cedar {}", "filler ".repeat(200))))?;
+                }
+            }
+            Ok(())
+        })
+    });
+    let engine = fixture.engine();
+    // Stopped before its first batch, then built to the end by another engine.
+    engine.interrupt();
+    let stopped = sync(&engine);
+    assert!(stopped.interrupted, "{stopped:?}");
+    let page = search(&engine, "cedar");
+    assert!(page.warnings.iter().any(|warning| warning.kind == "building"), "{:?}", page.warnings);
+    drop(engine);
+    let engine = fixture.engine();
+    let report = sync(&engine);
+    assert_eq!(stopped.stats.docs_added + report.stats.docs_added, 4_000);
+    assert!(engine.verify().expect("a verdict").equal);
+    assert_eq!(search(&engine, "cedar").total.value, 4_000);
+}
+
+#[test]
+fn another_engines_commits_are_seen() {
+    let mirrored = Mirrored::new();
+    let mut writer = mirrored.fixture.writer();
+    writer.message("a", &Message::user("a grape")).expect("a row");
+    writer.close().expect("a clean close");
+    sync(&mirrored.fixture.engine());
+    mirrored.check("grape", &[7]);
+}
+
+#[test]
+fn an_index_of_another_state_of_the_file_is_not_trusted() {
+    // The archive is rolled back to a backup: the index is ahead of it.
+    let fixture = Fixture::with(Shape::V22, two_sessions);
+    let backup = std::fs::read(fixture.archive()).expect("a backup");
+    let engine = fixture.engine();
+    let mut writer = fixture.writer();
+    writer.message("a", &Message::user("a grape")).expect("a row");
+    writer.close().expect("a clean close");
+    sync(&engine);
+    std::fs::write(fixture.archive(), backup).expect("the backup comes back");
+    sync(&engine);
+    assert!(engine.verify().expect("a verdict").equal);
+    assert_eq!(search(&engine, "grape").total.value, 0);
+}

@@ -3,10 +3,7 @@
 //! [`archive`] writes files shaped like the ones a real agent leaves behind, [`demo`] a small
 //! one to look at, [`synthetic`] a large one to measure with. Nothing here reads an archive it
 //! did not write, opens a network connection, or asks the clock: same input, same bytes.
-#![expect(
-    clippy::missing_errors_doc,
-    reason = "every error here is SQLite's own, passed on unchanged"
-)]
+#![expect(clippy::missing_errors_doc, reason = "every error here is SQLite's own, passed on unchanged")]
 
 pub mod archive;
 pub mod demo;

@@ -43,10 +43,7 @@ impl Random {
     }
 
     /// Returns an index below `len`; 0 for an empty range.
-    #[expect(
-        clippy::missing_panics_doc,
-        reason = "a number below a length is a length"
-    )]
+    #[expect(clippy::missing_panics_doc, reason = "a number below a length is a length")]
     pub fn index(&mut self, len: usize) -> usize {
         let bound = u64::try_from(len).unwrap_or(u64::MAX);
         usize::try_from(self.below(bound)).expect("a number below a length is a length")
@@ -121,9 +118,7 @@ mod tests {
     #[test]
     fn weights_decide_how_often() {
         let mut random = Random::new(7);
-        let often = (0..1000)
-            .filter(|_| random.weighted(&[(9, true), (1, false)]))
-            .count();
+        let often = (0..1000).filter(|_| random.weighted(&[(9, true), (1, false)])).count();
         assert!((850..950).contains(&often), "{often}");
     }
 }

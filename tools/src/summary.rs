@@ -46,12 +46,8 @@ impl Summary {
 
     /// Counts a small archive row by row, so that later mutations are counted as they ended.
     pub(crate) fn of(connection: &Connection) -> rusqlite::Result<Summary> {
-        let sessions: i64 =
-            connection.query_row("SELECT count(*) FROM sessions", [], |row| row.get(0))?;
-        let mut summary = Summary {
-            sessions: sessions.unsigned_abs(),
-            ..Summary::default()
-        };
+        let sessions: i64 = connection.query_row("SELECT count(*) FROM sessions", [], |row| row.get(0))?;
+        let mut summary = Summary { sessions: sessions.unsigned_abs(), ..Summary::default() };
         let mut rows = connection.prepare(
             "SELECT COALESCE(content, ''), COALESCE(reasoning, ''), tool_calls IS NOT NULL FROM messages",
         )?;

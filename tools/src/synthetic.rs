@@ -33,22 +33,14 @@ const PLANTED_GAP_MIN: u64 = 50;
 pub fn write(path: &Path, shape: Shape, rows: u64, seed: u64) -> rusqlite::Result<Summary> {
     let mut writer = Writer::create(path, shape, Fts::None)?;
     // No journal and no sync: half a file has no value, and each would write it all twice.
-    writer
-        .connection()
-        .pragma_update(None, "journal_mode", "OFF")?;
-    writer
-        .connection()
-        .pragma_update(None, "synchronous", "OFF")?;
-    writer
-        .connection()
-        .pragma_update(None, "cache_size", -65_536)?;
+    writer.connection().pragma_update(None, "journal_mode", "OFF")?;
+    writer.connection().pragma_update(None, "synchronous", "OFF")?;
+    writer.connection().pragma_update(None, "cache_size", -65_536)?;
     let mut stream = Stream::new(rows, seed);
     while stream.summary.messages < rows {
         writer.transaction(|writer| stream.batch(writer))?;
     }
-    writer
-        .connection()
-        .pragma_update(None, "journal_mode", "WAL")?;
+    writer.connection().pragma_update(None, "journal_mode", "WAL")?;
     writer.close()?;
     Ok(stream.summary)
 }
@@ -80,23 +72,14 @@ const SOURCES: &[(u64, &str)] = &[
 ];
 
 /// Lengths of sessions: most are short, most rows are in long ones.
-const SESSION_ROWS: &[(u64, (u64, u64))] = &[
-    (45, (4, 12)),
-    (38, (13, 50)),
-    (14, (51, 200)),
-    (3, (201, 1_000)),
-];
+const SESSION_ROWS: &[(u64, (u64, u64))] =
+    &[(45, (4, 12)), (38, (13, 50)), (14, (51, 200)), (3, (201, 1_000))];
 
 /// Characters of a tool's output: a long tail carries most of the archive's text.
-const OUTPUT_CHARS: &[(u64, (u64, u64))] = &[
-    (40, (40, 200)),
-    (34, (200, 2_000)),
-    (18, (2_000, 8_000)),
-    (8, (8_000, 26_000)),
-];
+const OUTPUT_CHARS: &[(u64, (u64, u64))] =
+    &[(40, (40, 200)), (34, (200, 2_000)), (18, (2_000, 8_000)), (8, (8_000, 26_000))];
 
-const REASONING_CHARS: &[(u64, (u64, u64))] =
-    &[(50, (150, 850)), (35, (900, 2_400)), (15, (2_500, 7_000))];
+const REASONING_CHARS: &[(u64, (u64, u64))] = &[(50, (150, 850)), (35, (900, 2_400)), (15, (2_500, 7_000))];
 
 const TOOLS: &[&str] = &[
     "terminal",
@@ -157,19 +140,13 @@ impl Stream {
         })?;
         self.summary.sessions += 1;
         let (low, high) = self.random.weighted(SESSION_ROWS);
-        let end = self
-            .rows
-            .min(self.summary.messages + self.random.between(low, high));
+        let end = self.rows.min(self.summary.messages + self.random.between(low, high));
         let (first, calls) = (self.summary.messages, self.calls);
         while self.summary.messages < end {
             self.turn(writer, end)?;
         }
         // Once a session, not once a row as the agent does it: the end is the same.
-        writer.set_counts(
-            &self.session,
-            self.summary.messages - first,
-            self.calls - calls,
-        )
+        writer.set_counts(&self.session, self.summary.messages - first, self.calls - calls)
     }
 
     /// A question, some calls with their outputs, an answer; cut off where the session ends.
@@ -198,21 +175,14 @@ impl Stream {
     }
 
     fn call(&mut self) -> Message {
-        let note = if self.random.percent(50) {
-            self.prose(20, 140)
-        } else {
-            String::new()
-        };
+        let note = if self.random.percent(50) { self.prose(20, 140) } else { String::new() };
         let has_note = !note.is_empty();
         let mut message = Message::new("assistant", note);
         if has_note {
             message = self.with_due_reasoning(message);
         }
         let (path, command) = (self.text.path(), self.prose(10, 160));
-        message.with_call(
-            self.random.pick(TOOLS),
-            &json!({"path": path, "command": command}),
-        )
+        message.with_call(self.random.pick(TOOLS), &json!({"path": path, "command": command}))
     }
 
     fn output(&mut self, call: &Message) -> Message {
@@ -220,11 +190,7 @@ impl Stream {
         let chars = self.random.between(low, high);
         let output = self.text.lines(&mut self.random, chars);
         let tool_name = Some(self.random.pick(TOOLS).to_owned());
-        Message {
-            tool_name,
-            ..Message::new("tool", output)
-        }
-        .answering(call)
+        Message { tool_name, ..Message::new("tool", output) }.answering(call)
     }
 
     fn prose(&mut self, low: u64, high: u64) -> String {
@@ -255,11 +221,7 @@ impl Stream {
         self.clock += self.seconds(1, 40);
         let message = self.plant(message).at(f64::from(self.clock));
         let reasoning = message.reasoning.as_deref().unwrap_or_default();
-        self.summary.add(
-            message.content.text(),
-            reasoning,
-            message.tool_calls.is_some(),
-        );
+        self.summary.add(message.content.text(), reasoning, message.tool_calls.is_some());
         self.calls += u64::from(message.tool_calls.is_some());
         let id = writer.insert(&self.session, &message)?;
         debug_assert_eq!(u64::try_from(id), Ok(self.summary.messages));
@@ -272,16 +234,10 @@ impl Stream {
         if let Some(reasoning) = &message.reasoning
             && row >= self.needle_due
         {
-            let reasoning = format!(
-                "{reasoning} It comes down to {}.",
-                self.token("needle", row)
-            );
+            let reasoning = format!("{reasoning} It comes down to {}.", self.token("needle", row));
             self.needle_due = row + self.planted_gap;
             message = message.with_reasoning(&reasoning);
-        } else if row >= self.marker_due
-            && message.role != "tool"
-            && !message.content.text().is_empty()
-        {
+        } else if row >= self.marker_due && message.role != "tool" && !message.content.text().is_empty() {
             let token = self.token("marker", row);
             message.content = format!("{} Noted as {token}.", message.content.text()).into();
             self.marker_due = row + self.planted_gap;

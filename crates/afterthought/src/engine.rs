@@ -105,7 +105,12 @@ impl Engine {
 
     /// Brings the index up to date, waiting at most `wait`; work under way goes on afterwards.
     /// `watch` is called about ten times a second meanwhile.
-    pub fn freshen(&self, level: Level, wait: Duration, mut watch: impl FnMut(Option<Progress>)) -> Result<Freshness> {
+    pub fn freshen(
+        &self,
+        level: Level,
+        wait: Duration,
+        mut watch: impl FnMut(Option<Progress>),
+    ) -> Result<Freshness> {
         if self.store.access() == Access::ReadOnly {
             return Ok(Freshness::Behind(
                 Error::new(ErrorKind::IndexUnavailable, "write index", self.store.path().display())
@@ -141,7 +146,8 @@ impl Engine {
         let mut page = self.pool.search(Arc::clone(&snapshot), request, wall)?;
         page.index = self.view(&snapshot)?;
         if page.index.state == IndexState::Building {
-            let message = format!("the index is still being built: {} % of the rows are in it", page.index.percent);
+            let message =
+                format!("the index is still being built: {} % of the rows are in it", page.index.percent);
             page.warnings.push(Warning::new("building", message));
         }
         Ok(page)
@@ -151,9 +157,11 @@ impl Engine {
     pub fn view(&self, snapshot: &Snapshot) -> Result<IndexView> {
         let checkpoint = snapshot.checkpoint();
         let rows = snapshot.rows()?;
-        let note = Note::read(&self.folder.note()).filter(|note| note.committed_ms == checkpoint.committed_ms);
+        let note =
+            Note::read(&self.folder.note()).filter(|note| note.committed_ms == checkpoint.committed_ms);
         let mut archive = self.archive.another();
-        let unchanged = checkpoint.complete && note.as_ref().is_some_and(|note| archive.stamp().is_ok_and(|stamp| stamp == note.stamp));
+        let unchanged = checkpoint.complete
+            && note.as_ref().is_some_and(|note| archive.stamp().is_ok_and(|stamp| stamp == note.stamp));
         let rows_behind = if unchanged {
             0
         } else if checkpoint.complete {

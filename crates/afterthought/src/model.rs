@@ -126,14 +126,8 @@ pub enum Field {
 
 impl Field {
     /// Every field, in the order of reports.
-    pub const ALL: [Self; 6] = [
-        Self::Content,
-        Self::Reasoning,
-        Self::ToolCalls,
-        Self::ToolName,
-        Self::ToolOutput,
-        Self::Title,
-    ];
+    pub const ALL: [Self; 6] =
+        [Self::Content, Self::Reasoning, Self::ToolCalls, Self::ToolName, Self::ToolOutput, Self::Title];
 
     /// Returns the field's name in the index and on the wire.
     #[must_use]

@@ -9,7 +9,13 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 /// aft mirrors an agent's archive (a Hermes state.db) into an index beside it, without ever
 /// writing to the archive, and answers ranked searches over messages, reasoning and tool calls.
 #[derive(Debug, Parser)]
-#[command(name = "aft", version, max_term_width = 100, subcommand_required = true, arg_required_else_help = true)]
+#[command(
+    name = "aft",
+    version,
+    max_term_width = 100,
+    subcommand_required = true,
+    arg_required_else_help = true
+)]
 #[command(after_help = "Try it without an archive of your own: aft demo")]
 pub(crate) struct Cli {
     #[command(flatten)]
@@ -20,7 +26,7 @@ pub(crate) struct Cli {
 
 #[derive(Args, Debug)]
 pub(crate) struct Global {
-    /// The archive: an agent's SQLite file [default: $HERMES_HOME/state.db, else ~/.hermes/state.db]
+    /// The archive: an agent's SQLite file [default: $`HERMES_HOME/state.db`, else ~/.hermes/state.db]
     #[arg(long, value_name = "PATH", env = "AFTERTHOUGHT_ARCHIVE", global = true, hide_env_values = true)]
     pub(crate) archive: Option<PathBuf>,
     /// Folder for indexes [default: the user's data folder, such as ~/.local/share/afterthought]
@@ -38,6 +44,7 @@ pub(crate) struct Global {
 }
 
 #[derive(Debug, Subcommand)]
+#[expect(clippy::large_enum_variant, reason = "one value a run")]
 pub(crate) enum Command {
     /// Search messages, reasoning and tool calls, best match first
     Search(Search),
@@ -59,6 +66,7 @@ pub(crate) enum Command {
 /// higher. "Quotes" ask for words that stand together, +word requires one, NOT word excludes one,
 /// a AND b requires both. A leading - is text; put -- before a query that begins with one.
 #[derive(Args, Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "one bool a flag")]
 #[command(after_help = "Examples:
   aft search why did the deploy fail
   aft search --in thought '\"lock order\"'
@@ -74,7 +82,7 @@ pub(crate) struct Search {
     /// Where a match may stand [default: all]
     #[arg(long = "in", value_name = "ORIGIN", value_delimiter = ',', value_enum)]
     pub(crate) origins: Vec<OriginArg>,
-    /// Only these roles, such as user or assistant [default: all but session_meta]
+    /// Only these roles, such as user or assistant [default: all but `session_meta`]
     #[arg(long, value_name = "ROLE", value_delimiter = ',')]
     pub(crate) role: Vec<String>,
     /// Only sessions from these sources, such as cli or telegram
@@ -107,7 +115,7 @@ pub(crate) struct Search {
     /// Skip this many hits
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub(crate) offset: usize,
-    /// Weigh a field, such as reasoning=2; fields: content, reasoning, tool_calls, tool_name, tool_output, title
+    /// Weigh a field, such as reasoning=2; fields: content, reasoning, `tool_calls`, `tool_name`, `tool_output`, title
     #[arg(long, value_name = "FIELD=X", value_delimiter = ',', value_parser = boost)]
     pub(crate) boost: Vec<(afterthought::Field, f32)>,
     /// Weigh words that stand side by side

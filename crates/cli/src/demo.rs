@@ -24,10 +24,16 @@ pub(crate) fn run(global: &Global, args: &Demo) -> Result<u8, Failure> {
     let (archive, index) = (folder.join("state.db"), folder.join("index"));
     let began = Instant::now();
     let summary = write(&archive, Shape::V22).map_err(refused)?;
-    tell(global, &format!(
-        "Wrote an agent's half year to {}: {} messages in {} sessions.\n{} of them were only thought: no word was said, no tool was called.\n",
-        archive.display(), grouped(summary.messages), grouped(summary.sessions), grouped(summary.reasoning_only)
-    ))?;
+    tell(
+        global,
+        &format!(
+            "Wrote an agent's half year to {}: {} messages in {} sessions.\n{} of them were only thought: no word was said, no tool was called.\n",
+            archive.display(),
+            grouped(summary.messages),
+            grouped(summary.sessions),
+            grouped(summary.reasoning_only)
+        ),
+    )?;
     let engine = Engine::open(&Options { index: Opening::Fresh, ..Options::new(&archive, &index) })?;
     let report = match engine.freshen(Level::Full, Duration::MAX, |_| {})? {
         Freshness::Fresh(report) => report,
@@ -35,10 +41,15 @@ pub(crate) fn run(global: &Global, args: &Demo) -> Result<u8, Failure> {
         Freshness::Pending => unreachable!("an endless wait does not end before its sync"),
     };
     let status = engine.status()?;
-    tell(global, &format!(
-        "Mirrored {} of text into an index of {} in {:.1} s.\n\n",
-        size(report.stats.text_bytes), size(status.index_bytes), began.elapsed().as_secs_f64()
-    ))?;
+    tell(
+        global,
+        &format!(
+            "Mirrored {} of text into an index of {} in {:.1} s.\n\n",
+            size(report.stats.text_bytes),
+            size(status.index_bytes),
+            began.elapsed().as_secs_f64()
+        ),
+    )?;
     let mut answers = Vec::new();
     for question in QUESTIONS {
         let theirs = fts_hits(&archive, question.query)?;
@@ -71,7 +82,10 @@ fn tell(global: &Global, text: &str) -> Result<(), Failure> {
 fn heading(query: &str, about: &str, theirs: usize, ours: u64) -> String {
     let bold = Style::new().bold();
     let theirs = if theirs == 0 { "nothing".to_owned() } else { format!("{theirs} hits") };
-    format!("{bold}{query}{bold:#}\n  {about}\n  the agent's own FTS5 search: {theirs}; here: {} hits\n\n", grouped(ours))
+    format!(
+        "{bold}{query}{bold:#}\n  {about}\n  the agent's own FTS5 search: {theirs}; here: {} hits\n\n",
+        grouped(ours)
+    )
 }
 
 /// Counts what the agent's own search returns.
@@ -92,7 +106,8 @@ fn next_steps(archive: &Path, index: &Path) -> String {
 
 /// Returns what to type to run this very program again.
 fn invocation() -> String {
-    let ran_by_cargo = std::env::var_os("CARGO").is_some() && std::env::var_os("CARGO_MANIFEST_DIR").is_some();
+    let ran_by_cargo =
+        std::env::var_os("CARGO").is_some() && std::env::var_os("CARGO_MANIFEST_DIR").is_some();
     if ran_by_cargo {
         return "cargo run -q --".to_owned();
     }

@@ -57,7 +57,8 @@ impl Failure {
 
 fn say(json: bool, kind: ErrorKind, message: &str, hint: Option<&str>) -> ExitCode {
     if json {
-        let error = json!({"kind": kind.name(), "message": message, "hint": hint, "retryable": kind.retryable()});
+        let error =
+            json!({"kind": kind.name(), "message": message, "hint": hint, "retryable": kind.retryable()});
         eprintln!("{}", json!({ "error": error }));
     } else {
         eprintln!("aft: {message}");
@@ -169,7 +170,10 @@ mod tests {
 
     #[test]
     fn known_flags_stay_before_it() {
-        check("aft --json search -n 3 --amend --role=user x", "aft --json search -n 3 --role=user -- --amend x");
+        check(
+            "aft --json search -n 3 --amend --role=user x",
+            "aft --json search -n 3 --role=user -- --amend x",
+        );
     }
 
     #[test]

@@ -19,7 +19,8 @@ pub(crate) fn run(global: &Global, args: &Index) -> Result<u8, Failure> {
     let engine = Engine::open(&options)?;
     let began = Instant::now();
     let mut reporter = Reporter::new(args.progress);
-    let freshness = engine.freshen(Level::Full, Duration::MAX, |progress| reporter.watch(&engine, progress))?;
+    let freshness =
+        engine.freshen(Level::Full, Duration::MAX, |progress| reporter.watch(&engine, progress))?;
     let stopped = reporter.finish();
     let report = match freshness {
         Freshness::Fresh(report) => report,
@@ -29,7 +30,9 @@ pub(crate) fn run(global: &Global, args: &Index) -> Result<u8, Failure> {
     let status = engine.status()?;
     if stopped || report.interrupted {
         let rows = grouped(status.index.rows);
-        return Err(Failure::Interrupted(format!("stopped; {rows} rows are indexed, and the next run goes on")));
+        return Err(Failure::Interrupted(format!(
+            "stopped; {rows} rows are indexed, and the next run goes on"
+        )));
     }
     let seconds = began.elapsed().as_secs_f64();
     if global.json {
@@ -49,15 +52,23 @@ pub(crate) fn run(global: &Global, args: &Index) -> Result<u8, Failure> {
     } else {
         format!(
             "{} messages written, {} removed, {} sessions written; {} of text read",
-            grouped(stats.docs_added), grouped(stats.docs_removed), grouped(stats.sessions_written), size(stats.text_bytes)
+            grouped(stats.docs_added),
+            grouped(stats.docs_removed),
+            grouped(stats.sessions_written),
+            size(stats.text_bytes)
         )
     };
     text += &format!(
         " in {seconds:.1} s\nindex: {} messages in {} sessions, {}\n",
-        grouped(status.index.rows), grouped(status.sessions as u64), size(status.index_bytes)
+        grouped(status.index.rows),
+        grouped(status.sessions as u64),
+        size(status.index_bytes)
     );
     if stats.rows_damaged > 0 {
-        text += &format!("{} rows could be read only in part; aft status lists them\n", grouped(stats.rows_damaged));
+        text += &format!(
+            "{} rows could be read only in part; aft status lists them\n",
+            grouped(stats.rows_damaged)
+        );
     }
     print_text(&text)?;
     Ok(0)

@@ -8,8 +8,8 @@ mod paths;
 mod progress;
 mod search;
 mod show;
-mod stdout;
 mod status;
+mod stdout;
 
 use std::process::ExitCode;
 
@@ -26,7 +26,9 @@ fn main() -> ExitCode {
         Err(error) => return fail::refused(&error, &typed, wants_json),
     };
     if cli.global.verbose {
-        let log = tracing_subscriber::fmt().with_writer(std::io::stderr).with_max_level(tracing_subscriber::filter::LevelFilter::DEBUG);
+        let log = tracing_subscriber::fmt()
+            .with_writer(std::io::stderr)
+            .with_max_level(tracing_subscriber::filter::LevelFilter::DEBUG);
         log.init();
     }
     match run(&cli) {

@@ -68,7 +68,8 @@ impl Reporter {
             let style = ProgressStyle::with_template(
                 "indexing {wide_bar} {human_pos} of {human_len} rows, {per_sec}, {eta} left",
             );
-            let bar = ProgressBar::new(progress.rows_total).with_style(style.expect("the template is constant"));
+            let bar =
+                ProgressBar::new(progress.rows_total).with_style(style.expect("the template is constant"));
             bar.with_elapsed(progress.since.elapsed())
         });
         bar.set_length(progress.rows_total);

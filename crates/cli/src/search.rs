@@ -44,11 +44,15 @@ pub(crate) fn freshen(engine: &Engine, wait: Duration) -> Result<Option<Warning>
     let mut reporter = Reporter::new(ProgressArg::Auto);
     let freshness = engine.freshen(Level::Quick, wait, |progress| reporter.watch(engine, progress))?;
     if reporter.finish() {
-        return Err(Failure::Interrupted("stopped; what was indexed stays, and the next run goes on".to_owned()));
+        return Err(Failure::Interrupted(
+            "stopped; what was indexed stays, and the next run goes on".to_owned(),
+        ));
     }
     Ok(match freshness {
         Freshness::Fresh(_) | Freshness::Pending => None,
-        Freshness::Behind(error) => Some(Warning::new("not-synced", format!("answered from the last commit: {error}"))),
+        Freshness::Behind(error) => {
+            Some(Warning::new("not-synced", format!("answered from the last commit: {error}")))
+        }
     })
 }
 
@@ -102,7 +106,8 @@ fn bound(flag: &str, text: Option<&str>) -> Result<Option<i64>, Failure> {
     let Some(text) = text else { return Ok(None) };
     let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
     let now_ms = i64::try_from(now.as_millis()).unwrap_or(i64::MAX);
-    let unreadable = || Failure::Usage(format!("{flag} {text}: not a date (2026-09-01), date and time, or age (7d, 24h)"));
+    let unreadable =
+        || Failure::Usage(format!("{flag} {text}: not a date (2026-09-01), date and time, or age (7d, 24h)"));
     bound_ms(text, now_ms).map(Some).ok_or_else(unreadable)
 }
 
@@ -144,7 +149,14 @@ fn write_hit(text: &mut String, hit: &Hit) {
         for part in parts {
             let line = format!(
                 "{:>8.3} = \"{}\" in {}: boost {:.3}, idf {:.3}, {} times in {} tokens (mean {:.1})",
-                part.score, part.term, part.field.name(), part.boost, part.idf, part.frequency, part.length, part.average_length
+                part.score,
+                part.term,
+                part.field.name(),
+                part.boost,
+                part.idf,
+                part.frequency,
+                part.length,
+                part.average_length
             );
             push(text, &format!("  {DIM}{line}{DIM:#}\n"));
         }
@@ -180,7 +192,10 @@ fn print_notes(page: &Page) {
     if let Some(work) = &page.work {
         anstream::eprintln!(
             "{DIM}work: {} postings in {} segments, {} phrase checks, {} archive rows read{DIM:#}",
-            grouped(work.postings), work.segments, grouped(work.phrase_checks), work.archive_rows_read
+            grouped(work.postings),
+            work.segments,
+            grouped(work.phrase_checks),
+            work.archive_rows_read
         );
     }
     let total = page.total.value;

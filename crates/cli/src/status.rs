@@ -36,10 +36,14 @@ pub(crate) fn status(global: &Global) -> Result<u8, Failure> {
     if index.percent < 100 {
         text += &format!("built       {} %; to go on: aft index\n", index.percent);
     } else if index.rows_behind > 0 {
-        text += &format!("behind      {} rows; the next search or aft index takes them in\n", grouped(index.rows_behind));
+        text += &format!(
+            "behind      {} rows; the next search or aft index takes them in\n",
+            grouped(index.rows_behind)
+        );
     }
     let or_never = |time: &Option<String>| time.clone().unwrap_or_else(|| "never".to_owned());
-    text += &format!("last commit {}\ncompared    {}\n", or_never(&index.last_sync), or_never(&index.checked_at));
+    text +=
+        &format!("last commit {}\ncompared    {}\n", or_never(&index.last_sync), or_never(&index.checked_at));
     if status.damaged_rows > 0 {
         let ids: Vec<_> = status.damaged_ids.iter().map(|id| format!("#{id}")).collect();
         text += &format!("read partly {} rows: {}\n", grouped(status.damaged_rows), ids.join(" "));
@@ -64,13 +68,17 @@ fn as_text(verdict: &Verdict) -> String {
     if verdict.equal {
         return format!(
             "equal: {} messages in {} sessions, row by row\n",
-            grouped(verdict.archive_rows), grouped(verdict.sessions_compared)
+            grouped(verdict.archive_rows),
+            grouped(verdict.sessions_compared)
         );
     }
-    let counts: Vec<_> = verdict.differing.iter().map(|(how, count)| format!("{} {how}", grouped(*count))).collect();
+    let counts: Vec<_> =
+        verdict.differing.iter().map(|(how, count)| format!("{} {how}", grouped(*count))).collect();
     let mut text = format!(
         "different: {} (archive {} rows, index {})\n",
-        counts.join(", "), grouped(verdict.archive_rows), grouped(verdict.index_rows)
+        counts.join(", "),
+        grouped(verdict.archive_rows),
+        grouped(verdict.index_rows)
     );
     for drift in &verdict.drift {
         text += &format!("  #{} of session {}: {}\n", drift.message_id, drift.session_id, drift.how);

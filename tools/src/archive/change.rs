@@ -33,11 +33,7 @@ impl Writer {
 
     /// Summarizes a session in place: all live rows become compacted, `messages` (the summary
     /// and the turns kept) are written anew under new ids. Returns those.
-    pub fn compact(
-        &mut self,
-        session_id: &str,
-        messages: &[Message],
-    ) -> rusqlite::Result<Vec<i64>> {
+    pub fn compact(&mut self, session_id: &str, messages: &[Message]) -> rusqlite::Result<Vec<i64>> {
         self.transaction(|writer| {
             writer.connection.execute(
                 "UPDATE messages SET active = 0, compacted = 1 WHERE session_id = ?1 AND active = 1",
@@ -49,11 +45,7 @@ impl Writer {
 
     /// Deletes all rows of a session and writes `messages` under new ids (an edit, `/retry`).
     /// Returns those ids.
-    pub fn replace(
-        &mut self,
-        session_id: &str,
-        messages: &[Message],
-    ) -> rusqlite::Result<Vec<i64>> {
+    pub fn replace(&mut self, session_id: &str, messages: &[Message]) -> rusqlite::Result<Vec<i64>> {
         self.transaction(|writer| {
             let delete = "DELETE FROM messages WHERE session_id = ?1";
             writer.connection.execute(delete, [session_id])?;
@@ -78,15 +70,10 @@ impl Writer {
                 "DELETE FROM messages WHERE session_id",
             ] {
                 let statement = format!("{statement} IN ({marks})");
-                writer
-                    .connection
-                    .execute(&statement, params_from_iter(&doomed))?;
+                writer.connection.execute(&statement, params_from_iter(&doomed))?;
             }
             let statement = format!("DELETE FROM sessions WHERE id IN ({marks})");
-            Ok(writer
-                .connection
-                .execute(&statement, params_from_iter(&doomed))?
-                > 0)
+            Ok(writer.connection.execute(&statement, params_from_iter(&doomed))? > 0)
         })
     }
 
@@ -153,27 +140,17 @@ mod tests {
         assert_eq!(seen.expect("counts"), expect);
         let session: Option<String> = writer
             .connection()
-            .query_row(
-                "SELECT group_concat(message_count || ' ' || rewind_count) FROM sessions",
-                [],
-                |row| row.get(0),
-            )
+            .query_row("SELECT group_concat(message_count || ' ' || rewind_count) FROM sessions", [], |row| {
+                row.get(0)
+            })
             .expect("counters");
         assert_eq!(session.as_deref().unwrap_or("gone"), counters);
     }
 
     #[test]
     fn rewind_flips_the_tail_and_is_counted() {
-        check(
-            |w| assert_eq!(w.rewind("s", 3).expect("rewind"), 2),
-            [4, 4, 2, 0],
-            "4 1",
-        );
-        check(
-            |w| assert_eq!(w.rewind("s", 9).expect("rewind"), 0),
-            [4, 4, 4, 0],
-            "4 1",
-        );
+        check(|w| assert_eq!(w.rewind("s", 3).expect("rewind"), 2), [4, 4, 2, 0], "4 1");
+        check(|w| assert_eq!(w.rewind("s", 9).expect("rewind"), 0), [4, 4, 4, 0], "4 1");
     }
 
     #[test]
@@ -188,13 +165,7 @@ mod tests {
     #[test]
     fn compact_keeps_the_old_rows_and_adds_new_ones() {
         let change = |w: &mut Writer| {
-            let ids = w.compact(
-                "s",
-                &[
-                    Message::user("[CONTEXT COMPACTION] x"),
-                    Message::user("four"),
-                ],
-            );
+            let ids = w.compact("s", &[Message::user("[CONTEXT COMPACTION] x"), Message::user("four")]);
             assert_eq!(ids.expect("compact"), [5, 6]);
         };
         check(change, [6, 6, 2, 4], "2 0");
@@ -203,8 +174,7 @@ mod tests {
     #[test]
     fn restore_revives_compacted_rows() {
         let change = |w: &mut Writer| {
-            w.compact("s", &[Message::user("summary")])
-                .expect("compact");
+            w.compact("s", &[Message::user("summary")]).expect("compact");
             w.restore("s", 1).expect("restore");
         };
         check(change, [5, 5, 5, 4], "1 0");
@@ -213,10 +183,7 @@ mod tests {
     #[test]
     fn replace_never_reuses_ids() {
         let change = |w: &mut Writer| {
-            assert_eq!(
-                w.replace("s", &[Message::user("again")]).expect("replace"),
-                [5]
-            );
+            assert_eq!(w.replace("s", &[Message::user("again")]).expect("replace"), [5]);
         };
         check(change, [5, 1, 1, 0], "1 0");
     }
@@ -234,11 +201,9 @@ mod tests {
                 model_config: config.map(str::to_owned),
                 ..Session::new(id)
             };
-            w.session(&child("helper", Some(r#"{"_delegate_from": "s"}"#)))
-                .expect("session");
+            w.session(&child("helper", Some(r#"{"_delegate_from": "s"}"#))).expect("session");
             w.session(&child("branch", Some("{oops"))).expect("session");
-            w.message("helper", &Message::user("five"))
-                .expect("message");
+            w.message("helper", &Message::user("five")).expect("message");
             w.message("branch", &Message::user("six")).expect("message");
             assert!(w.delete_session("s").expect("delete"));
             assert!(!w.delete_session("s").expect("delete"));

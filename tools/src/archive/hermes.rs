@@ -15,11 +15,7 @@ const OPERATORS: [&str; 3] = ["AND", "OR", "NOT"];
 /// a scan if one of their words is short. A query FTS5 cannot parse finds nothing, silently, as
 /// in the agent. Costs a scan of all rows on the last route. Left out: the step that compares
 /// the whole query with session titles, which finds sessions and no messages.
-pub fn hermes_search(
-    connection: &Connection,
-    query: &str,
-    limit: u32,
-) -> rusqlite::Result<Vec<i64>> {
+pub fn hermes_search(connection: &Connection, query: &str, limit: u32) -> rusqlite::Result<Vec<i64>> {
     let query = clean(query);
     if query.is_empty() {
         return Ok(Vec::new());
@@ -30,13 +26,7 @@ pub fn hermes_search(
     }
     let raw = query.trim_matches('"').trim();
     if trigram_can_match(raw) {
-        let found = ranked(
-            connection,
-            "messages_fts_trigram",
-            &quote_words(raw),
-            visible,
-            limit,
-        );
+        let found = ranked(connection, "messages_fts_trigram", &quote_words(raw), visible, limit);
         if let Ok(found) = found {
             return Ok(found);
         }
@@ -48,11 +38,7 @@ pub fn hermes_search(
 fn visible_condition(connection: &Connection) -> rusqlite::Result<&'static str> {
     let columns = columns_of(connection, "messages")?;
     let has = |name: &str| columns.iter().any(|column| column == name);
-    Ok(if has("active") && has("compacted") {
-        "(m.active = 1 OR m.compacted = 1)"
-    } else {
-        "TRUE"
-    })
+    Ok(if has("active") && has("compacted") { "(m.active = 1 OR m.compacted = 1)" } else { "TRUE" })
 }
 
 fn ranked(
@@ -68,33 +54,20 @@ fn ranked(
          WHERE {table} MATCH ? AND {visible} AND {SCOPE} ORDER BY rank LIMIT ?"
     );
     let mut statement = connection.prepare(&sql)?;
-    statement
-        .query_map((query, limit), |row| row.get(0))?
-        .collect()
+    statement.query_map((query, limit), |row| row.get(0))?.collect()
 }
 
 const SCOPE: &str = "s.source NOT IN ('subagent', 'tool') AND m.role IN ('user', 'assistant')";
 
 /// The scan ORs its words, whatever the operators said, and shows rows that were taken back.
 fn scan(connection: &Connection, raw: &str, limit: u32) -> rusqlite::Result<Vec<i64>> {
-    let words: Vec<&str> = raw
-        .split_whitespace()
-        .filter(|word| !is_operator(word))
-        .collect();
+    let words: Vec<&str> = raw.split_whitespace().filter(|word| !is_operator(word)).collect();
     let words = if words.is_empty() { vec![raw] } else { words };
-    let patterns: Vec<String> = words
-        .iter()
-        .map(|word| format!("%{}%", escape(word)))
-        .collect();
+    let patterns: Vec<String> = words.iter().map(|word| format!("%{}%", escape(word))).collect();
     let any: Vec<String> = (1..=patterns.len())
         .map(|at| {
             let like = |column| format!("m.{column} LIKE ?{at} ESCAPE '\\'");
-            format!(
-                "{} OR {} OR {}",
-                like("content"),
-                like("tool_name"),
-                like("tool_calls")
-            )
+            format!("{} OR {} OR {}", like("content"), like("tool_name"), like("tool_calls"))
         })
         .collect();
     let sql = format!(
@@ -105,23 +78,17 @@ fn scan(connection: &Connection, raw: &str, limit: u32) -> rusqlite::Result<Vec<
     );
     let values = patterns.iter().map(|pattern| pattern as &dyn ToSql);
     let mut statement = connection.prepare(&sql)?;
-    let rows = statement.query_map(
-        params_from_iter(values.chain([&limit as &dyn ToSql])),
-        |row| row.get(0),
-    )?;
+    let rows =
+        statement.query_map(params_from_iter(values.chain([&limit as &dyn ToSql])), |row| row.get(0))?;
     rows.collect()
 }
 
 fn escape(word: &str) -> String {
-    word.replace('\\', "\\\\")
-        .replace('%', "\\%")
-        .replace('_', "\\_")
+    word.replace('\\', "\\\\").replace('%', "\\%").replace('_', "\\_")
 }
 
 fn is_operator(word: &str) -> bool {
-    OPERATORS
-        .iter()
-        .any(|operator| word.eq_ignore_ascii_case(operator))
+    OPERATORS.iter().any(|operator| word.eq_ignore_ascii_case(operator))
 }
 
 /// Han, kana, their punctuation, Hangul syllables; what the agent counts as CJK.
@@ -142,11 +109,7 @@ fn trigram_can_match(raw: &str) -> bool {
 
 fn quote_words(raw: &str) -> String {
     let words = raw.split_whitespace().map(|word| {
-        if is_operator(word) {
-            word.to_owned()
-        } else {
-            format!("\"{}\"", word.replace('"', "\"\""))
-        }
+        if is_operator(word) { word.to_owned() } else { format!("\"{}\"", word.replace('"', "\"\"")) }
     });
     words.collect::<Vec<_>>().join(" ")
 }
@@ -156,10 +119,7 @@ fn quote_words(raw: &str) -> String {
 fn clean(query: &str) -> String {
     let query: String = query.chars().take(QUERY_CHARS_MAX).collect();
     let (bare, phrases) = lift_phrases(&query);
-    let blanked: String = bare
-        .chars()
-        .map(|c| if "+{}():\"^".contains(c) { ' ' } else { c })
-        .collect();
+    let blanked: String = bare.chars().map(|c| if "+{}():\"^".contains(c) { ' ' } else { c }).collect();
     let starred = drop_stray_stars(&blanked);
     let trimmed = drop_outer_operators(starred.trim());
     let mut cleaned = quote_compounds(trimmed);
@@ -196,10 +156,7 @@ fn lift_phrases(query: &str) -> (String, Vec<&str>) {
 fn drop_stray_stars(text: &str) -> String {
     let mut kept = String::new();
     for character in text.chars() {
-        let after_word = kept
-            .chars()
-            .last()
-            .is_some_and(|last| last != '*' && !last.is_whitespace());
+        let after_word = kept.chars().last().is_some_and(|last| last != '*' && !last.is_whitespace());
         if character != '*' || after_word {
             kept.push(character);
         }
@@ -209,11 +166,7 @@ fn drop_stray_stars(text: &str) -> String {
 
 fn drop_outer_operators(text: &str) -> &str {
     let first = text.split(|c| !is_word(c)).next().unwrap_or_default();
-    let text = if is_operator(first) {
-        text[first.len()..].trim()
-    } else {
-        text
-    };
+    let text = if is_operator(first) { text[first.len()..].trim() } else { text };
     match text.rsplit_once(char::is_whitespace) {
         Some((before, last)) if is_operator(last) => before.trim(),
         _ => text,
@@ -235,11 +188,7 @@ fn quote_compounds(text: &str) -> String {
         }
         let end = compound_end(&characters, at);
         let compound: String = characters[at..end].iter().collect();
-        let mark = if is_compound(&characters[at..end]) {
-            "\""
-        } else {
-            ""
-        };
+        let mark = if is_compound(&characters[at..end]) { "\"" } else { "" };
         quoted.extend([mark, compound.as_str(), mark]);
         at = end;
     }
@@ -258,10 +207,7 @@ fn compound_end(characters: &[char], at: usize) -> usize {
 
 /// An underscore at either end joins nothing.
 fn is_compound(word: &[char]) -> bool {
-    word.len() >= 3
-        && word[1..word.len() - 1]
-            .iter()
-            .any(|c| matches!(c, '.' | '-' | '_'))
+    word.len() >= 3 && word[1..word.len() - 1].iter().any(|c| matches!(c, '.' | '-' | '_'))
 }
 
 #[cfg(test)]
@@ -275,9 +221,7 @@ mod tests {
         for row in rows {
             writer.message("s", row).expect("message");
         }
-        writer
-            .rewind("s", i64::try_from(rows.len()).expect("few rows"))
-            .expect("rewind");
+        writer.rewind("s", i64::try_from(rows.len()).expect("few rows")).expect("rewind");
         let found = hermes_search(writer.connection(), query, 20).expect("search");
         assert_eq!(found, expect, "{query}");
     }
@@ -329,11 +273,7 @@ mod tests {
 
     #[test]
     fn tool_rows_and_reasoning_stay_unseen() {
-        let rows = [
-            Message::tool("t", "disk"),
-            Message::thought("disk"),
-            Message::user("x"),
-        ];
+        let rows = [Message::tool("t", "disk"), Message::thought("disk"), Message::user("x")];
         check(&rows, "disk", &[]);
     }
 }

@@ -74,9 +74,6 @@ mod tests {
         let value = json!({"a": [1, true, null, 2.5], "b": "x\"\\\n\u{7f}部🚀"});
         let python = r#"{"a": [1, true, null, 2.5], "b": "x\"\\\n\u007f\u90e8\ud83d\ude80"}"#;
         assert_eq!(python_json(&value), python);
-        assert_eq!(
-            serde_json::from_str::<Value>(python).expect("it is JSON"),
-            value
-        );
+        assert_eq!(serde_json::from_str::<Value>(python).expect("it is JSON"), value);
     }
 }

@@ -113,10 +113,7 @@ impl Session {
     /// Returns a session with this id and nothing else.
     #[must_use]
     pub fn new(id: &str) -> Session {
-        Session {
-            id: id.to_owned(),
-            ..Session::default()
-        }
+        Session { id: id.to_owned(), ..Session::default() }
     }
 }
 
@@ -174,11 +171,7 @@ impl Message {
     /// Returns a row of any role and content.
     #[must_use]
     pub fn new(role: &str, content: impl Into<Cell>) -> Message {
-        Message {
-            role: role.to_owned(),
-            content: content.into(),
-            ..Message::default()
-        }
+        Message { role: role.to_owned(), content: content.into(), ..Message::default() }
     }
 
     /// Returns what a person said.
@@ -202,10 +195,7 @@ impl Message {
     /// Returns the output of a tool.
     #[must_use]
     pub fn tool(name: &str, output: &str) -> Message {
-        Message {
-            tool_name: Some(name.to_owned()),
-            ..Message::new("tool", output)
-        }
+        Message { tool_name: Some(name.to_owned()), ..Message::new("tool", output) }
     }
 
     /// Sets the time, in Unix seconds.
@@ -261,10 +251,7 @@ impl Message {
     }
 
     pub(crate) fn calls_count(&self) -> u64 {
-        let calls = self
-            .tool_calls
-            .as_deref()
-            .map(serde_json::from_str::<serde_json::Value>);
+        let calls = self.tool_calls.as_deref().map(serde_json::from_str::<serde_json::Value>);
         match calls {
             Some(Ok(serde_json::Value::Array(calls))) => calls.iter().map(|_| 1).sum(),
             Some(_) => 1,
@@ -279,29 +266,17 @@ mod tests {
 
     #[test]
     fn calls_are_encoded_twice() {
-        let message =
-            Message::assistant("").with_call("terminal", &json!({"command": "echo 部署"}));
+        let message = Message::assistant("").with_call("terminal", &json!({"command": "echo 部署"}));
         let raw = message.tool_calls.clone().expect("a call");
-        assert!(
-            raw.contains(r#""arguments": "{\"command\": \"echo \\u90e8\\u7f72\"}""#),
-            "{raw}"
-        );
+        assert!(raw.contains(r#""arguments": "{\"command\": \"echo \\u90e8\\u7f72\"}""#), "{raw}");
         let both = message.with_call("read_file", &json!({"path": "a"}));
         assert_eq!(both.calls_count(), 2);
-        assert_eq!(
-            Message::tool("read_file", "x")
-                .answering(&both)
-                .tool_call_id,
-            both.call_id()
-        );
+        assert_eq!(Message::tool("read_file", "x").answering(&both).tool_call_id, both.call_id());
     }
 
     #[test]
     fn parts_carry_the_agents_prefix() {
         let message = Message::user("").with_parts(&json!([{"type": "text", "text": "请"}]));
-        assert_eq!(
-            message.content.text(),
-            "\0json:[{\"type\": \"text\", \"text\": \"\\u8bf7\"}]"
-        );
+        assert_eq!(message.content.text(), "\0json:[{\"type\": \"text\", \"text\": \"\\u8bf7\"}]");
     }
 }

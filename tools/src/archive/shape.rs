@@ -78,11 +78,7 @@ const SESSIONS: &[Column] = &[
     (V6, "model", "TEXT"),
     (V6, "model_config", "TEXT"),
     (V6, "system_prompt", "TEXT"),
-    (
-        V30,
-        "system_prompt_hash",
-        "TEXT REFERENCES system_prompts(hash)",
-    ),
+    (V30, "system_prompt_hash", "TEXT REFERENCES system_prompts(hash)"),
     (V6, "parent_session_id", "TEXT REFERENCES sessions(id)"),
     (V6, "started_at", "REAL NOT NULL"),
     (V6, "ended_at", "REAL"),
@@ -117,16 +113,8 @@ const SESSIONS: &[Column] = &[
     (V11, "handoff_error", "TEXT"),
     (V22, "compression_failure_cooldown_until", "REAL"),
     (V22, "compression_failure_error", "TEXT"),
-    (
-        V22,
-        "compression_fallback_streak",
-        "INTEGER NOT NULL DEFAULT 0",
-    ),
-    (
-        V30,
-        "compression_ineffective_count",
-        "INTEGER NOT NULL DEFAULT 0",
-    ),
+    (V22, "compression_fallback_streak", "INTEGER NOT NULL DEFAULT 0"),
+    (V30, "compression_ineffective_count", "INTEGER NOT NULL DEFAULT 0"),
     (V30, "compression_recovery_deadline", "REAL"),
     (V22, "profile_name", "TEXT"),
     (V22, "rewind_count", "INTEGER NOT NULL DEFAULT 0"),
@@ -139,34 +127,13 @@ const SESSIONS: &[Column] = &[
 
 const INDEXES: &[(Shape, &str)] = &[
     (V6, "INDEX idx_sessions_source ON sessions(source)"),
-    (
-        V6,
-        "INDEX idx_sessions_parent ON sessions(parent_session_id)",
-    ),
-    (
-        V6,
-        "INDEX idx_sessions_started ON sessions(started_at DESC)",
-    ),
-    (
-        V6,
-        "UNIQUE INDEX idx_sessions_title_unique ON sessions(title) WHERE title IS NOT NULL",
-    ),
-    (
-        V6,
-        "INDEX idx_messages_session ON messages(session_id, timestamp)",
-    ),
-    (
-        V22,
-        "INDEX idx_messages_session_active ON messages(session_id, active, timestamp)",
-    ),
-    (
-        V22,
-        "INDEX idx_messages_active_null ON messages(active) WHERE active IS NULL",
-    ),
-    (
-        V30,
-        "INDEX idx_messages_session_id ON messages(session_id, id)",
-    ),
+    (V6, "INDEX idx_sessions_parent ON sessions(parent_session_id)"),
+    (V6, "INDEX idx_sessions_started ON sessions(started_at DESC)"),
+    (V6, "UNIQUE INDEX idx_sessions_title_unique ON sessions(title) WHERE title IS NOT NULL"),
+    (V6, "INDEX idx_messages_session ON messages(session_id, timestamp)"),
+    (V22, "INDEX idx_messages_session_active ON messages(session_id, active, timestamp)"),
+    (V22, "INDEX idx_messages_active_null ON messages(active) WHERE active IS NULL"),
+    (V30, "INDEX idx_messages_session_id ON messages(session_id, id)"),
 ];
 
 impl Shape {
@@ -203,14 +170,8 @@ impl Shape {
         let sessions = columns_of(connection, "sessions")?;
         let has_all = |shape: &Shape| {
             let has = |file: &[String], name| file.iter().any(|column| column == name);
-            shape
-                .message_columns()
-                .iter()
-                .all(|name| has(&messages, *name))
-                && shape
-                    .session_columns()
-                    .iter()
-                    .all(|name| has(&sessions, *name))
+            shape.message_columns().iter().all(|name| has(&messages, *name))
+                && shape.session_columns().iter().all(|name| has(&sessions, *name))
         };
         Ok(Shape::ALL.into_iter().rev().find(has_all).unwrap_or(V6))
     }
@@ -219,15 +180,13 @@ impl Shape {
         connection.execute_batch("CREATE TABLE schema_version (version INTEGER NOT NULL)")?;
         connection.execute("INSERT INTO schema_version VALUES (?1)", [self.version()])?;
         if self >= V30 {
-            connection.execute_batch(
-                "CREATE TABLE system_prompts (hash TEXT PRIMARY KEY, prompt TEXT NOT NULL)",
-            )?;
+            connection
+                .execute_batch("CREATE TABLE system_prompts (hash TEXT PRIMARY KEY, prompt TEXT NOT NULL)")?;
         }
         connection.execute_batch(&table(self, "sessions", SESSIONS))?;
         connection.execute_batch(&table(self, "messages", MESSAGES))?;
         if self >= V11 {
-            connection
-                .execute_batch("CREATE TABLE state_meta (key TEXT PRIMARY KEY, value TEXT)")?;
+            connection.execute_batch("CREATE TABLE state_meta (key TEXT PRIMARY KEY, value TEXT)")?;
         }
         for (since, index) in INDEXES {
             if *since <= self {
@@ -252,18 +211,12 @@ pub(crate) fn columns_of(connection: &Connection, table: &str) -> rusqlite::Resu
 }
 
 fn names(shape: Shape, columns: &[Column]) -> Vec<&'static str> {
-    columns
-        .iter()
-        .filter(|(since, ..)| *since <= shape)
-        .map(|(_, name, _)| *name)
-        .collect()
+    columns.iter().filter(|(since, ..)| *since <= shape).map(|(_, name, _)| *name).collect()
 }
 
 fn table(shape: Shape, name: &str, columns: &[Column]) -> String {
     let columns = columns.iter().filter(|(since, ..)| *since <= shape);
-    let columns: Vec<String> = columns
-        .map(|(_, name, rest)| format!("{name} {rest}"))
-        .collect();
+    let columns: Vec<String> = columns.map(|(_, name, rest)| format!("{name} {rest}")).collect();
     format!("CREATE TABLE {name} ({})", columns.join(", "))
 }
 
@@ -307,10 +260,7 @@ mod tests {
         let sessions = columns("sessions");
         assert_eq!(sessions, shape.session_columns());
         for name in missing_sessions {
-            assert!(
-                !sessions.iter().any(|column| column == name),
-                "{shape:?} has {name}"
-            );
+            assert!(!sessions.iter().any(|column| column == name), "{shape:?} has {name}");
         }
         let version: i64 = writer
             .connection()
@@ -336,11 +286,7 @@ mod tests {
              token_count finish_reason reasoning reasoning_content reasoning_details \
              codex_reasoning_items codex_message_items";
         assert_eq!(messages.split(' ').count(), 15);
-        check(
-            V11,
-            messages,
-            &["cwd", "archived", "rewind_count", "git_branch", "chat_id"],
-        );
+        check(V11, messages, &["cwd", "archived", "rewind_count", "git_branch", "chat_id"]);
     }
 
     #[test]

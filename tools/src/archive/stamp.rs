@@ -12,16 +12,11 @@ pub fn calendar(seconds: u64) -> [u64; 6] {
     let shifted = days + 719_468;
     let era = shifted / 146_097;
     let day_of_era = shifted % 146_097;
-    let year_of_era =
-        (day_of_era - day_of_era / 1_460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
+    let year_of_era = (day_of_era - day_of_era / 1_460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
     let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
     let month_from_march = (5 * day_of_year + 2) / 153;
     let day = day_of_year - (153 * month_from_march + 2) / 5 + 1;
-    let month = if month_from_march < 10 {
-        month_from_march + 3
-    } else {
-        month_from_march - 9
-    };
+    let month = if month_from_march < 10 { month_from_march + 3 } else { month_from_march - 9 };
     let year = year_of_era + era * 400 + u64::from(month <= 2);
     [year, month, day, rest / 3_600, rest / 60 % 60, rest % 60]
 }
@@ -36,11 +31,7 @@ pub fn session_id(started_at: u64, salt: u64) -> String {
 
 /// Returns the Unix seconds of a date and time in UTC; the inverse of [`calendar`].
 pub(crate) fn seconds(year: u64, month: u64, day: u64, hour: u64, minute: u64) -> u64 {
-    let (year, month_from_march) = if month > 2 {
-        (year, month - 3)
-    } else {
-        (year - 1, month + 9)
-    };
+    let (year, month_from_march) = if month > 2 { (year, month - 3) } else { (year - 1, month + 9) };
     let (era, year_of_era) = (year / 400, year % 400);
     let day_of_year = (153 * month_from_march + 2) / 5 + day - 1;
     let day_of_era = year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + day_of_year;
@@ -58,18 +49,12 @@ mod tests {
         assert_eq!(calendar(1_709_164_800), [2024, 2, 29, 0, 0, 0]);
         for day in 0..30_000 {
             let [year, month, date, hour, minute, _] = calendar(day * 86_400 + 45_240);
-            assert_eq!(
-                seconds(year, month, date, hour, minute),
-                day * 86_400 + 45_240
-            );
+            assert_eq!(seconds(year, month, date, hour, minute), day * 86_400 + 45_240);
         }
     }
 
     #[test]
     fn session_id_is_the_agents() {
-        assert_eq!(
-            session_id(1_780_318_845, 0xABC_DEF),
-            "20260601_130045_abcdef"
-        );
+        assert_eq!(session_id(1_780_318_845, 0xABC_DEF), "20260601_130045_abcdef");
     }
 }

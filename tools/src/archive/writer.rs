@@ -139,10 +139,7 @@ impl Writer {
                 "UPDATE sessions SET message_count = message_count + 1,
                  tool_call_count = tool_call_count + ?2 WHERE id = ?1",
             )?;
-            count.execute((
-                session_id,
-                i64::try_from(message.calls_count()).unwrap_or(i64::MAX),
-            ))?;
+            count.execute((session_id, i64::try_from(message.calls_count()).unwrap_or(i64::MAX)))?;
             Ok(id)
         })
     }
@@ -155,9 +152,7 @@ impl Writer {
         if !self.connection.is_autocommit() {
             return work(self);
         }
-        self.connection
-            .prepare_cached("BEGIN IMMEDIATE")?
-            .execute([])?;
+        self.connection.prepare_cached("BEGIN IMMEDIATE")?.execute([])?;
         let done = work(self);
         if done.is_ok() {
             self.connection.prepare_cached("COMMIT")?.execute([])?;
@@ -171,21 +166,15 @@ impl Writer {
     /// Moves the WAL into the file and closes it. Leaves no `-wal` or `-shm` behind, unless
     /// someone else has the archive open.
     pub fn close(self) -> rusqlite::Result<()> {
-        self.connection
-            .query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))?;
+        self.connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))?;
         self.connection.close().map_err(|(_, error)| error)
     }
 
     /// Sets what a session says it holds.
-    pub(crate) fn set_counts(
-        &mut self,
-        session_id: &str,
-        messages: u64,
-        calls: u64,
-    ) -> rusqlite::Result<()> {
-        let mut update = self.connection.prepare_cached(
-            "UPDATE sessions SET message_count = ?2, tool_call_count = ?3 WHERE id = ?1",
-        )?;
+    pub(crate) fn set_counts(&mut self, session_id: &str, messages: u64, calls: u64) -> rusqlite::Result<()> {
+        let mut update = self
+            .connection
+            .prepare_cached("UPDATE sessions SET message_count = ?2, tool_call_count = ?3 WHERE id = ?1")?;
         let stored = |count| i64::try_from(count).unwrap_or(i64::MAX);
         update.execute((session_id, stored(messages), stored(calls)))?;
         Ok(())
@@ -193,18 +182,10 @@ impl Writer {
 
     /// Inserts the row alone; who counts it in `sessions` differs between append and rewrite.
     pub(crate) fn insert(&mut self, session_id: &str, message: &Message) -> rusqlite::Result<i64> {
-        let time = message
-            .timestamp
-            .clone()
-            .unwrap_or_else(|| Cell::from(self.clock + 1.0));
+        let time = message.timestamp.clone().unwrap_or_else(|| Cell::from(self.clock + 1.0));
         let mut statement = self.connection.prepare_cached(&self.message_insert)?;
         for (index, column) in self.message_columns.iter().enumerate() {
-            bind_message(
-                &mut statement,
-                index + 1,
-                column,
-                (session_id, message, &time),
-            )?;
+            bind_message(&mut statement, index + 1, column, (session_id, message, &time))?;
         }
         statement.raw_execute()?;
         if let Cell::Value(rusqlite::types::Value::Real(time)) = time {
@@ -215,19 +196,12 @@ impl Writer {
 }
 
 fn present(wanted: &[&'static str], shape: &[&'static str]) -> Vec<&'static str> {
-    wanted
-        .iter()
-        .copied()
-        .filter(|name| shape.contains(name))
-        .collect()
+    wanted.iter().copied().filter(|name| shape.contains(name)).collect()
 }
 
 fn insert(table: &str, columns: &[&str]) -> String {
     let marks = vec!["?"; columns.len()].join(", ");
-    format!(
-        "INSERT INTO {table} ({}) VALUES ({marks})",
-        columns.join(", ")
-    )
+    format!("INSERT INTO {table} ({}) VALUES ({marks})", columns.join(", "))
 }
 
 fn bind_session(
@@ -291,10 +265,7 @@ mod tests {
     use super::*;
 
     fn scalar<T: rusqlite::types::FromSql>(writer: &Writer, sql: &str) -> T {
-        writer
-            .connection()
-            .query_row(sql, [], |row| row.get(0))
-            .expect(sql)
+        writer.connection().query_row(sql, [], |row| row.get(0)).expect(sql)
     }
 
     #[test]
@@ -317,18 +288,12 @@ mod tests {
         writer.session(&Session::new("s")).expect("session");
         let cut = Message::new("user", Cell::RawText(vec![0x68, 0xC3]));
         writer.message("s", &cut).expect("cut text");
-        let blob = Message {
-            timestamp: Some("2026-04-09T12:00:00".into()),
-            ..Message::new("user", vec![0, 255])
-        };
+        let blob =
+            Message { timestamp: Some("2026-04-09T12:00:00".into()), ..Message::new("user", vec![0, 255]) };
         writer.message("s", &blob).expect("blob");
-        let kinds =
-            "SELECT group_concat(typeof(content) || ' ' || typeof(timestamp)) FROM messages";
+        let kinds = "SELECT group_concat(typeof(content) || ' ' || typeof(timestamp)) FROM messages";
         assert_eq!(scalar::<String>(&writer, kinds), "text real,blob text");
-        let cut: Value = scalar(
-            &writer,
-            "SELECT CAST(content AS BLOB) FROM messages WHERE id = 1",
-        );
+        let cut: Value = scalar(&writer, "SELECT CAST(content AS BLOB) FROM messages WHERE id = 1");
         assert_eq!(cut, Value::Blob(vec![0x68, 0xC3]));
     }
 
@@ -336,9 +301,7 @@ mod tests {
     fn rows_without_a_time_follow_by_a_second() {
         let mut writer = Writer::memory(Shape::V22, Fts::None).expect("create");
         writer.session(&Session::new("s")).expect("session");
-        writer
-            .message("s", &Message::user("a").at(EPOCH + 50.0))
-            .expect("message");
+        writer.message("s", &Message::user("a").at(EPOCH + 50.0)).expect("message");
         writer.message("s", &Message::user("b")).expect("message");
         let last: f64 = scalar(&writer, "SELECT timestamp FROM messages WHERE id = 2");
         assert!((last - EPOCH - 51.0).abs() < 1e-6);
@@ -363,19 +326,14 @@ mod tests {
             let path = std::env::temp_dir().join(name);
             let mut writer = Writer::create(&path, shape, Fts::Hermes).expect("create");
             writer.session(&Session::new("s")).expect("session");
-            writer
-                .message("s", &Message::user("one").at(EPOCH + 9.0))
-                .expect("message");
+            writer.message("s", &Message::user("one").at(EPOCH + 9.0)).expect("message");
             writer.close().expect("close");
             assert!(!path.with_extension("db-wal").exists());
             assert!(!path.with_extension("db-shm").exists());
 
             let mut writer = Writer::open(&path).expect("open");
             assert_eq!(writer.shape(), shape);
-            assert_eq!(
-                writer.message("s", &Message::user("two")).expect("message"),
-                2
-            );
+            assert_eq!(writer.message("s", &Message::user("two")).expect("message"), 2);
             let last: f64 = scalar(&writer, "SELECT MAX(timestamp) FROM messages");
             assert!((last - EPOCH - 10.0).abs() < 1e-6);
             writer.close().expect("close");

@@ -56,21 +56,14 @@ pub(super) fn log(random: &mut Random, project: &Project, now: u64) -> String {
         let [_, _, _, hour, minute, second] = calendar(at);
         let (level, event) = random.pick(EVENTS);
         let event = filled(random, project, event);
-        format!(
-            "{hour:02}:{minute:02}:{second:02} {level} {}[{}]: {event}",
-            project.name, 811
-        )
+        format!("{hour:02}:{minute:02}:{second:02} {level} {}[{}]: {event}", project.name, 811)
     });
     lines.collect::<Vec<_>>().join("\n")
 }
 
 /// A list of tests, all of them passed; half of the lists in colour, as terminals record them.
 pub(super) fn tests(random: &mut Random, project: &Project) -> String {
-    let passed = if random.percent(50) {
-        "\u{1b}[32mok\u{1b}[0m"
-    } else {
-        "ok"
-    };
+    let passed = if random.percent(50) { "\u{1b}[32mok\u{1b}[0m" } else { "ok" };
     let lines = (0..random.between(8, 22)).map(|_| {
         let function = random.pick(&project.functions);
         format!("test {function}::{} ... {passed}", random.pick(CASES))

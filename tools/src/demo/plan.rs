@@ -7,10 +7,7 @@ use super::world::{PROJECTS, Project, Slots};
 use crate::archive::{Session, seconds, session_id};
 use crate::random::{Random, seed};
 
-const LOOPS: [&str; 2] = [
-    include_str!("text/loops_code.txt"),
-    include_str!("text/loops_ops.txt"),
-];
+const LOOPS: [&str; 2] = [include_str!("text/loops_code.txt"), include_str!("text/loops_ops.txt")];
 const STORIES: [&str; 4] = [
     include_str!("text/stories_a.txt"),
     include_str!("text/stories_b.txt"),
@@ -59,15 +56,9 @@ pub(super) fn all() -> Vec<Plan> {
     let mut random = Random::new(2_026);
     let mut plans: Vec<Plan> = Vec::new();
     for script in STORIES {
-        plans.extend(
-            Scene::read_all(script)
-                .into_iter()
-                .map(|scene| story(&mut random, scene)),
-        );
+        plans.extend(Scene::read_all(script).into_iter().map(|scene| story(&mut random, scene)));
     }
-    let mut workdays: Vec<Plan> = (0..WORKDAYS_COUNT)
-        .map(|at| workday(&mut random, at))
-        .collect();
+    let mut workdays: Vec<Plan> = (0..WORKDAYS_COUNT).map(|at| workday(&mut random, at)).collect();
     plans.push(continued(&mut random, &mut workdays[5], "compression"));
     plans.push(continued(&mut random, &mut workdays[12], "branched"));
     for (at, scene) in (0..2).flat_map(|_| Scene::read_all(DELEGATES)).enumerate() {
@@ -93,13 +84,7 @@ fn story(random: &mut Random, scene: Scene) -> Plan {
     let loops = scene.field(5).parse().unwrap_or(0);
     let mut turns = vec![turn(random, scene, project, branch, true)];
     turns.extend(work(random, project, branch, loops));
-    Plan {
-        session,
-        started,
-        turns,
-        ending: Ending::Plain,
-        project,
-    }
+    Plan { session, started, turns, ending: Ending::Plain, project }
 }
 
 /// A session of small things on one project. One of them was compacted in place, one ends in a
@@ -114,9 +99,7 @@ fn workday(random: &mut Random, at: usize) -> Plan {
     let first = turn(random, opener, project, branch, false);
     let title = first.slots.fill(random, first.scene.field(0), started);
     let session = Session {
-        source: random
-            .weighted(&[(6, "cli"), (2, "tui"), (1, "desktop")])
-            .to_owned(),
+        source: random.weighted(&[(6, "cli"), (2, "tui"), (1, "desktop")]).to_owned(),
         archived: at == 0,
         ..session(started, &title, project, branch)
     };
@@ -128,16 +111,7 @@ fn workday(random: &mut Random, at: usize) -> Plan {
         7 => Ending::Undone(turn(random, only(UNDONE), project, branch, true)),
         _ => Ending::Plain,
     };
-    Plan {
-        session: Session {
-            title: Some(title),
-            ..session
-        },
-        started,
-        turns,
-        ending,
-        project,
-    }
+    Plan { session: Session { title: Some(title), ..session }, started, turns, ending, project }
 }
 
 /// Ends `parent` for `reason` and goes on from it in a session of its own.
@@ -155,17 +129,8 @@ fn continued(random: &mut Random, parent: &mut Plan, reason: &str) -> Plan {
         ..session(started, &title, parent.project, &branch)
     };
     let turns = work(random, parent.project, &branch, 3);
-    let session = Session {
-        title: Some(title),
-        ..session
-    };
-    Plan {
-        session,
-        started,
-        turns,
-        ending: Ending::Plain,
-        project: parent.project,
-    }
+    let session = Session { title: Some(title), ..session };
+    Plan { session, started, turns, ending: Ending::Plain, project: parent.project }
 }
 
 fn delegate(random: &mut Random, scene: Scene, parent: &Plan) -> Plan {
@@ -179,17 +144,8 @@ fn delegate(random: &mut Random, scene: Scene, parent: &Plan) -> Plan {
         parent_session_id: Some(parent.session.id.clone()),
         ..session(started, &title, parent.project, &branch)
     };
-    let session = Session {
-        title: Some(title),
-        ..session
-    };
-    Plan {
-        session,
-        started,
-        turns: vec![task],
-        ending: Ending::Plain,
-        project: parent.project,
-    }
+    let session = Session { title: Some(title), ..session };
+    Plan { session, started, turns: vec![task], ending: Ending::Plain, project: parent.project }
 }
 
 fn cron(random: &mut Random, at: usize) -> Plan {
@@ -198,42 +154,22 @@ fn cron(random: &mut Random, at: usize) -> Plan {
     let days = u64::try_from(at).unwrap_or(0) * 21;
     let started = moment(&format!("2026-01-10 {}", scene.field(0))) + days * DAY;
     let project = Project::find(scene.field(1));
-    let session = Session {
-        source: "cron".to_owned(),
-        ..session(started, scene.field(2), project, "main")
-    };
+    let session = Session { source: "cron".to_owned(), ..session(started, scene.field(2), project, "main") };
     let turns = vec![turn(random, scene, project, "main", false)];
-    Plan {
-        session,
-        started,
-        turns,
-        ending: Ending::Plain,
-        project,
-    }
+    Plan { session, started, turns, ending: Ending::Plain, project }
 }
 
 /// Draws `loops` exchanges, none twice, and a farewell; nothing where there is no project.
-fn work(
-    random: &mut Random,
-    project: Option<&'static Project>,
-    branch: &str,
-    loops: usize,
-) -> Vec<Turn> {
+fn work(random: &mut Random, project: Option<&'static Project>, branch: &str, loops: usize) -> Vec<Turn> {
     if project.is_none() || loops == 0 {
         return Vec::new();
     }
-    let mut scenes: Vec<Scene> = LOOPS
-        .iter()
-        .flat_map(|script| Scene::read_all(script))
-        .collect();
+    let mut scenes: Vec<Scene> = LOOPS.iter().flat_map(|script| Scene::read_all(script)).collect();
     random.shuffle(&mut scenes);
     scenes.truncate(loops);
     let mut closers = Scene::read_all(CLOSERS);
     scenes.push(closers.swap_remove(random.index(closers.len())));
-    scenes
-        .into_iter()
-        .map(|scene| turn(random, scene, project, branch, false))
-        .collect()
+    scenes.into_iter().map(|scene| turn(random, scene, project, branch, false)).collect()
 }
 
 fn turn(
@@ -243,11 +179,7 @@ fn turn(
     branch: &str,
     is_story: bool,
 ) -> Turn {
-    Turn {
-        scene,
-        slots: Slots::draw(random, project, branch),
-        is_story,
-    }
+    Turn { scene, slots: Slots::draw(random, project, branch), is_story }
 }
 
 /// A session with an id as the agent forms it; `key` decides its last six digits, so that a
@@ -274,9 +206,7 @@ fn only(script: &'static str) -> Scene {
 
 /// Reads `YYYY-MM-DD HH:MM`.
 fn moment(text: &str) -> u64 {
-    let parts = text
-        .split(['-', ' ', ':'])
-        .map(|part| part.parse().expect("a date is numbers"));
+    let parts = text.split(['-', ' ', ':']).map(|part| part.parse().expect("a date is numbers"));
     let parts: Vec<u64> = parts.collect();
     seconds(parts[0], parts[1], parts[2], parts[3], parts[4])
 }

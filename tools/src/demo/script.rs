@@ -23,10 +23,7 @@ impl Scene {
             let (mark, text) = line.split_at(1);
             if mark == "#" {
                 let head = text.split('|').map(str::trim).collect();
-                scenes.push(Scene {
-                    head,
-                    lines: Vec::new(),
-                });
+                scenes.push(Scene { head, lines: Vec::new() });
                 continue;
             }
             let scene = scenes.last_mut().expect("a script begins with a scene");
@@ -37,11 +34,7 @@ impl Scene {
 
     /// Returns a field of the `#` line; empty if it is missing or a dash.
     pub(super) fn field(&self, index: usize) -> &'static str {
-        self.head
-            .get(index)
-            .copied()
-            .filter(|field| *field != "-")
-            .unwrap_or_default()
+        self.head.get(index).copied().filter(|field| *field != "-").unwrap_or_default()
     }
 
     fn push(&mut self, mark: &str, text: &str) {
@@ -50,10 +43,7 @@ impl Scene {
                 last.text.push('\n');
                 last.text.push_str(text);
             }
-            (Some(mark), _) => self.lines.push(Line {
-                mark,
-                text: text.to_owned(),
-            }),
+            (Some(mark), _) => self.lines.push(Line { mark, text: text.to_owned() }),
             (None, _) => unreachable!("empty lines were left out"),
         }
     }
@@ -66,10 +56,7 @@ mod tests {
     #[test]
     fn lines_go_on_after_a_space() {
         let scenes = Scene::read_all("# a | -\n> one\n  two\n    three\n\n# b\n? x");
-        assert_eq!(
-            (scenes[0].field(0), scenes[0].field(1), scenes[0].field(9)),
-            ("a", "", "")
-        );
+        assert_eq!((scenes[0].field(0), scenes[0].field(1), scenes[0].field(9)), ("a", "", ""));
         assert_eq!(scenes[0].lines[0].text, "one\ntwo\n  three");
         assert_eq!((scenes[1].lines[0].mark, scenes.len()), ('?', 2));
     }

@@ -121,9 +121,7 @@ impl<'a> Teller<'a> {
 
     /// Gives an answer without reasoning some, if the shares want it.
     fn muse_before(&mut self, slots: &Slots) {
-        if self.pending.reasoning.is_none()
-            && self.lacks(self.counts.with_reasoning, REASONING_PER_MILLE)
-        {
+        if self.pending.reasoning.is_none() && self.lacks(self.counts.with_reasoning, REASONING_PER_MILLE) {
             let first = self.musing(slots);
             self.pending.reasoning = Some(self.wander(first, slots));
         }
@@ -144,10 +142,7 @@ impl<'a> Teller<'a> {
             self.musings = MUSINGS.lines().collect();
             self.random.shuffle(&mut self.musings);
         }
-        let musing = self
-            .musings
-            .pop()
-            .expect("the file of musings is not empty");
+        let musing = self.musings.pop().expect("the file of musings is not empty");
         slots.fill(&mut self.random, musing, self.now)
     }
 
@@ -165,18 +160,11 @@ impl<'a> Teller<'a> {
     }
 
     fn call(&mut self, text: &str) -> rusqlite::Result<()> {
-        let (name, arguments) = text
-            .split_once(' ')
-            .expect("a call has a name and arguments");
+        let (name, arguments) = text.split_once(' ').expect("a call has a name and arguments");
         let arguments = serde_json::from_str(arguments).expect("a script's arguments are JSON");
         let text = self.pending.text.take().unwrap_or_default();
-        let message = self
-            .reasoned(Message::assistant(&text))
-            .with_call(name, &arguments);
-        self.pending.call = Message {
-            tool_name: Some(name.to_owned()),
-            ..message.clone()
-        };
+        let message = self.reasoned(Message::assistant(&text)).with_call(name, &arguments);
+        self.pending.call = Message { tool_name: Some(name.to_owned()), ..message.clone() };
         self.put(message, 15)
     }
 
@@ -225,13 +213,8 @@ impl<'a> Teller<'a> {
              Topic: {topic}. Several small changes were made, tested and pushed; nothing is left \
              half done. The rows themselves stay in the archive."
         );
-        let stamp = self.tail[1]
-            .as_ref()
-            .and_then(|last| last.timestamp.clone());
-        let summary = Message {
-            timestamp: stamp,
-            ..Message::user(&summary)
-        };
+        let stamp = self.tail[1].as_ref().and_then(|last| last.timestamp.clone());
+        let summary = Message { timestamp: stamp, ..Message::user(&summary) };
         let kept = self.tail.iter().flatten().cloned();
         let rows: Vec<Message> = std::iter::once(summary).chain(kept).collect();
         self.writer.compact(&self.session, &rows).map(|_| ())
@@ -240,10 +223,7 @@ impl<'a> Teller<'a> {
     /// Tells a turn and takes it back at once, as after an unlucky prompt and `/undo`.
     fn take_back(&mut self, turn: &Turn) -> rusqlite::Result<()> {
         let last = "SELECT MAX(id) FROM messages";
-        let last: i64 = self
-            .writer
-            .connection()
-            .query_row(last, [], |row| row.get(0))?;
+        let last: i64 = self.writer.connection().query_row(last, [], |row| row.get(0))?;
         self.turn(turn)?;
         self.writer.rewind(&self.session, last + 1).map(|_| ())
     }

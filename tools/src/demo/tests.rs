@@ -35,14 +35,8 @@ fn shares_are_those_of_a_real_archive() {
     let per_mille = |count: u64| count * 1_000 / summary.messages;
     assert!((55..=65).contains(&summary.sessions), "{summary:?}");
     assert!((3_000..=4_000).contains(&summary.messages), "{summary:?}");
-    assert!(
-        (206..=216).contains(&per_mille(summary.with_reasoning)),
-        "{summary:?}"
-    );
-    assert!(
-        (70..=80).contains(&per_mille(summary.reasoning_only)),
-        "{summary:?}"
-    );
+    assert!((206..=216).contains(&per_mille(summary.with_reasoning)), "{summary:?}");
+    assert!((70..=80).contains(&per_mille(summary.reasoning_only)), "{summary:?}");
 }
 
 #[test]
@@ -95,9 +89,7 @@ fn stands_in(connection: &Connection, question: &Question) -> bool {
 
 fn decoded(calls: &str) -> String {
     let calls: serde_json::Value = serde_json::from_str(calls).expect("calls are JSON");
-    let arguments = calls[0]["function"]["arguments"]
-        .as_str()
-        .expect("arguments are text");
+    let arguments = calls[0]["function"]["arguments"].as_str().expect("arguments are text");
     let arguments: serde_json::Value = serde_json::from_str(arguments).expect("and JSON inside");
     arguments.to_string()
 }
@@ -107,68 +99,25 @@ fn it_has_one_of_everything() {
     let (path, _) = demo("everything", Shape::V22);
     let connection = Connection::open(&path).expect("open");
     for (fact, sql) in [
-        (
-            "cron sessions",
-            "SELECT count(*) FROM sessions WHERE source = 'cron'",
-        ),
-        (
-            "delegates",
-            "SELECT count(*) FROM sessions WHERE model_config LIKE '%_delegate_from%'",
-        ),
-        (
-            "a branch",
-            "SELECT count(*) FROM sessions WHERE model_config LIKE '%_branched_from%'",
-        ),
-        (
-            "a continuation",
-            "SELECT count(*) FROM sessions WHERE end_reason = 'compression'",
-        ),
-        (
-            "an archived session",
-            "SELECT count(*) FROM sessions WHERE archived",
-        ),
-        (
-            "rows taken back",
-            "SELECT count(*) FROM messages WHERE NOT active AND NOT compacted",
-        ),
-        (
-            "rows summarized",
-            "SELECT count(*) FROM messages WHERE NOT active AND compacted",
-        ),
-        (
-            "a summary",
-            "SELECT count(*) FROM messages WHERE content LIKE '[CONTEXT COMPACTION%'",
-        ),
-        (
-            "a photo",
-            "SELECT count(*) FROM messages WHERE instr(content, 'json:') = 2",
-        ),
-        (
-            "Korean",
-            "SELECT count(*) FROM messages WHERE content GLOB '*[가-힣]*'",
-        ),
-        (
-            "Japanese",
-            "SELECT count(*) FROM messages WHERE content GLOB '*[ぁ-ん]*'",
-        ),
-        (
-            "Russian",
-            "SELECT count(*) FROM messages WHERE content GLOB '*[а-я]*'",
-        ),
-        (
-            "emoji",
-            "SELECT count(*) FROM messages WHERE instr(content, '🔥')",
-        ),
+        ("cron sessions", "SELECT count(*) FROM sessions WHERE source = 'cron'"),
+        ("delegates", "SELECT count(*) FROM sessions WHERE model_config LIKE '%_delegate_from%'"),
+        ("a branch", "SELECT count(*) FROM sessions WHERE model_config LIKE '%_branched_from%'"),
+        ("a continuation", "SELECT count(*) FROM sessions WHERE end_reason = 'compression'"),
+        ("an archived session", "SELECT count(*) FROM sessions WHERE archived"),
+        ("rows taken back", "SELECT count(*) FROM messages WHERE NOT active AND NOT compacted"),
+        ("rows summarized", "SELECT count(*) FROM messages WHERE NOT active AND compacted"),
+        ("a summary", "SELECT count(*) FROM messages WHERE content LIKE '[CONTEXT COMPACTION%'"),
+        ("a photo", "SELECT count(*) FROM messages WHERE instr(content, 'json:') = 2"),
+        ("Korean", "SELECT count(*) FROM messages WHERE content GLOB '*[가-힣]*'"),
+        ("Japanese", "SELECT count(*) FROM messages WHERE content GLOB '*[ぁ-ん]*'"),
+        ("Russian", "SELECT count(*) FROM messages WHERE content GLOB '*[а-я]*'"),
+        ("emoji", "SELECT count(*) FROM messages WHERE instr(content, '🔥')"),
     ] {
         assert!(count(&connection, sql) > 0, "no {fact}");
     }
-    let open =
-        "SELECT count(*) FROM messages WHERE content || COALESCE(tool_calls, '') LIKE '%{{%'";
+    let open = "SELECT count(*) FROM messages WHERE content || COALESCE(tool_calls, '') LIKE '%{{%'";
     assert_eq!(count(&connection, open), 0);
-    assert_eq!(
-        count(&connection, "SELECT count(*) FROM pragma_foreign_key_check"),
-        0
-    );
+    assert_eq!(count(&connection, "SELECT count(*) FROM pragma_foreign_key_check"), 0);
     drop(connection);
     remove(path);
 }

@@ -26,20 +26,8 @@ pub(super) const PROJECTS: [Project; 8] = [
         test: "cargo test",
         test_of: "cargo test",
         lint: "cargo clippy",
-        files: [
-            "src/release/gate.rs",
-            "src/rollout/plan.rs",
-            "src/probe.rs",
-            "src/lease.rs",
-            "src/trust.rs",
-        ],
-        functions: [
-            "plan_rollout",
-            "waitForProbe",
-            "renew_lease",
-            "pick_canary",
-            "drainNode",
-        ],
+        files: ["src/release/gate.rs", "src/rollout/plan.rs", "src/probe.rs", "src/lease.rs", "src/trust.rs"],
+        functions: ["plan_rollout", "waitForProbe", "renew_lease", "pick_canary", "drainNode"],
         tables: ["releases", "rollouts", "leases"],
         hosts: ["deploy-01", "staging-02", "staging-03"],
         branches: ["probe-timeouts", "canary-by-zone", "main"],
@@ -57,13 +45,7 @@ pub(super) const PROJECTS: [Project; 8] = [
             "jobs/nightly.py",
             "ledger/fees.py",
         ],
-        functions: [
-            "close_period",
-            "write_row",
-            "match_payments",
-            "feeForPlan",
-            "carry_over",
-        ],
+        functions: ["close_period", "write_row", "match_payments", "feeForPlan", "carry_over"],
         tables: ["invoices", "invoice_lines", "payments"],
         hosts: ["batch-02", "db-02", "batch-legacy"],
         branches: ["month-end", "fees-by-plan", "main"],
@@ -81,13 +63,7 @@ pub(super) const PROJECTS: [Project; 8] = [
             "broker/dial.go",
             "cmd/ferry/main.go",
         ],
-        functions: [
-            "handleBatch",
-            "splitBody",
-            "leaseQueue",
-            "signBody",
-            "dialBroker",
-        ],
+        functions: ["handleBatch", "splitBody", "leaseQueue", "signBody", "dialBroker"],
         tables: ["outbox", "deliveries", "receivers"],
         hosts: ["queue-03", "queue-04", "queue-05"],
         branches: ["smaller-batches", "signed-bodies", "main"],
@@ -105,13 +81,7 @@ pub(super) const PROJECTS: [Project; 8] = [
             "src/pages/parts.tsx",
             "src/format.ts",
         ],
-        functions: [
-            "renderInvoice",
-            "useOrders",
-            "formatMoney",
-            "mergePages",
-            "guardRoute",
-        ],
+        functions: ["renderInvoice", "useOrders", "formatMoney", "mergePages", "guardRoute"],
         tables: ["orders", "sessions", "carts"],
         hosts: ["web-01", "web-02", "web-03"],
         branches: ["order-filters", "dark-header", "main"],
@@ -122,20 +92,8 @@ pub(super) const PROJECTS: [Project; 8] = [
         test: "cargo test",
         test_of: "cargo test",
         lint: "cargo clippy",
-        files: [
-            "src/limiter.rs",
-            "src/backend.rs",
-            "src/route.rs",
-            "src/headers.rs",
-            "src/window.rs",
-        ],
-        functions: [
-            "admit_call",
-            "rollWindow",
-            "match_route",
-            "count_shared",
-            "stripHeaders",
-        ],
+        files: ["src/limiter.rs", "src/backend.rs", "src/route.rs", "src/headers.rs", "src/window.rs"],
+        functions: ["admit_call", "rollWindow", "match_route", "count_shared", "stripHeaders"],
         tables: ["plans", "counters", "routes"],
         hosts: ["gw-01", "gw-02", "gw-03"],
         branches: ["limits-in-config", "route-table", "main"],
@@ -153,13 +111,7 @@ pub(super) const PROJECTS: [Project; 8] = [
             "quarry/reader.py",
             "quarry/codes.py",
         ],
-        functions: [
-            "part_key",
-            "rank_hits",
-            "expandSynonyms",
-            "read_block",
-            "normalize_code",
-        ],
+        functions: ["part_key", "rank_hits", "expandSynonyms", "read_block", "normalize_code"],
         tables: ["parts", "synonyms", "suppliers"],
         hosts: ["search-01", "search-02", "search-03"],
         branches: ["codes-first", "smaller-blocks", "main"],
@@ -177,13 +129,7 @@ pub(super) const PROJECTS: [Project; 8] = [
             "almanac/collector.py",
             "almanac/chart.py",
         ],
-        functions: [
-            "week_of",
-            "send_report",
-            "drawChart",
-            "collect_lines",
-            "merge_days",
-        ],
+        functions: ["week_of", "send_report", "drawChart", "collect_lines", "merge_days"],
         tables: ["reports", "readings", "recipients"],
         hosts: ["batch-02", "batch-03", "mail-01"],
         branches: ["fewer-mails", "charts", "main"],
@@ -201,13 +147,7 @@ pub(super) const PROJECTS: [Project; 8] = [
             "scripts/fleet.py",
             "deploy/alerts.yaml",
         ],
-        functions: [
-            "copy_zone",
-            "listHosts",
-            "renew_certificate",
-            "check_serial",
-            "drainHost",
-        ],
+        functions: ["copy_zone", "listHosts", "renew_certificate", "check_serial", "drainHost"],
         tables: ["hosts", "records", "certificates"],
         hosts: ["dns-01", "dns-02", "mail-01"],
         branches: ["resolver-limits", "fleet-inventory", "main"],
@@ -237,11 +177,7 @@ pub(super) struct Slots {
 
 impl Slots {
     /// Draws the slots of a scene that takes place in `project`; without one it has only times.
-    pub(super) fn draw(
-        random: &mut Random,
-        project: Option<&'static Project>,
-        branch: &str,
-    ) -> Slots {
+    pub(super) fn draw(random: &mut Random, project: Option<&'static Project>, branch: &str) -> Slots {
         let mut values = numbers(random);
         if let Some(project) = project {
             let (file, file2) = two(random, &project.files);
@@ -260,10 +196,7 @@ impl Slots {
                 ("fn2", function2.to_owned()),
                 ("table", random.pick(&project.tables).to_owned()),
                 ("host", random.pick(&project.hosts).to_owned()),
-                (
-                    "ticket",
-                    format!("{}-{}", project.ticket, random.between(101, 498)),
-                ),
+                ("ticket", format!("{}-{}", project.ticket, random.between(101, 498))),
             ]);
         }
         Slots { values, project }
@@ -273,14 +206,10 @@ impl Slots {
     pub(super) fn fill(&self, random: &mut Random, text: &str, now: u64) -> String {
         let mut text = text.to_owned();
         while let Some(end) = text.find("}}") {
-            let start = text[..end]
-                .rfind("{{")
-                .expect("a script closes only what it opened");
+            let start = text[..end].rfind("{{").expect("a script closes only what it opened");
             let inner = &text[start + 2..end];
             let value = if inner.contains('|') {
-                random
-                    .pick(&inner.split('|').collect::<Vec<_>>())
-                    .to_owned()
+                random.pick(&inner.split('|').collect::<Vec<_>>()).to_owned()
             } else {
                 self.value(random, inner, now)
             };
@@ -298,10 +227,7 @@ impl Slots {
             ("day", _) => format!("{year:04}-{month:02}-{day:02}"),
             _ => {
                 let found = self.values.iter().find(|(slot, _)| *slot == name);
-                found
-                    .expect("a script names only slots that exist")
-                    .1
-                    .clone()
+                found.expect("a script names only slots that exist").1.clone()
             }
         }
     }

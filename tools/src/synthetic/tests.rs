@@ -35,10 +35,7 @@ fn same_seed_same_rows() {
     let second = write(&two, Shape::V22, 600, 7).expect("write");
     write(&other, Shape::V22, 600, 8).expect("write");
     assert_eq!(first, second);
-    assert_eq!(
-        std::fs::read(&one).expect("read"),
-        std::fs::read(&two).expect("read")
-    );
+    assert_eq!(std::fs::read(&one).expect("read"), std::fs::read(&two).expect("read"));
     assert_eq!(dump(&one), dump(&two));
     assert_ne!(dump(&one), dump(&other));
     for path in [one, two, other] {
@@ -54,14 +51,8 @@ fn shares_are_the_published_ones() {
     std::fs::remove_file(path).expect("remove");
     assert_eq!(summary.messages, 8_000);
     let per_mille = |count: u64| count * 1_000 / summary.messages;
-    assert!(
-        (209..=213).contains(&per_mille(summary.with_reasoning)),
-        "{summary:?}"
-    );
-    assert!(
-        (76..=80).contains(&per_mille(summary.reasoning_only)),
-        "{summary:?}"
-    );
+    assert!((209..=213).contains(&per_mille(summary.with_reasoning)), "{summary:?}");
+    assert!((76..=80).contains(&per_mille(summary.reasoning_only)), "{summary:?}");
     let content = summary.chars_content / summary.messages;
     let reasoning = summary.chars_reasoning / summary.messages;
     assert!((900..1_250).contains(&content), "{content}");
@@ -83,9 +74,7 @@ fn plants_stand_in_one_field_of_one_row() {
             "SELECT group_concat(id) FROM messages WHERE instr({here}, ?1)
              AND NOT COALESCE(instr({there}, ?1), 0)"
         );
-        let ids: String = connection
-            .query_row(&sql, [&planted.token], |row| row.get(0))
-            .expect("ids");
+        let ids: String = connection.query_row(&sql, [&planted.token], |row| row.get(0)).expect("ids");
         assert_eq!(ids, planted.message_id.to_string());
     }
     drop(connection);

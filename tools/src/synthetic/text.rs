@@ -17,9 +17,7 @@ const KANA: &str = "検索 インデックス を 再構築 した テスト が
 const HANGUL: &str = "검색 색인을 다시 만들었다 서버 연결이 실패했다 로그를 확인 배포 오류 시간 초과 \
     데이터베이스 설정 파일";
 
-const EXTENSIONS: [&str; 10] = [
-    "rs", "py", "ts", "go", "toml", "md", "sql", "sh", "json", "yaml",
-];
+const EXTENSIONS: [&str; 10] = ["rs", "py", "ts", "go", "toml", "md", "sql", "sh", "json", "yaml"];
 
 pub(super) struct Text {
     words: Vec<Word>,
@@ -39,10 +37,7 @@ impl Word {
     fn new(word: &str) -> Word {
         let mut cell = [b' '; CELL_BYTES];
         cell[..word.len()].copy_from_slice(word.as_bytes());
-        Word {
-            cell,
-            len: word.len(),
-        }
+        Word { cell, len: word.len() }
     }
 
     fn bytes(&self) -> &[u8] {
@@ -54,11 +49,7 @@ impl Text {
     pub(super) fn new(seed: u64) -> Text {
         let words: Vec<Word> = vocabulary().iter().map(|word| Word::new(word)).collect();
         let ranks = u32::try_from(words.len()).expect("a vocabulary is counted in thousands");
-        Text {
-            words,
-            zipf: Zipf::new(ranks),
-            names: Random::new(!seed),
-        }
+        Text { words, zipf: Zipf::new(ranks), names: Random::new(!seed) }
     }
 
     pub(super) fn word(&mut self) -> String {
@@ -120,19 +111,13 @@ impl Text {
             1 | 2 => {
                 let (hour, minute) = (random.below(24), random.below(60));
                 let level = random.pick(&["INFO", "INFO", "INFO", "WARN", "ERROR"]);
-                print(
-                    out,
-                    format_args!("{hour:02}:{minute:02}:{:02} {level} ", number % 60),
-                );
+                print(out, format_args!("{hour:02}:{minute:02}:{:02} {level} ", number % 60));
                 9
             }
             3 | 4 => {
                 out.extend(b"src/");
                 self.joined(random, out, b'/');
-                print(
-                    out,
-                    format_args!(".{}:{number}: ", random.pick(&EXTENSIONS)),
-                );
+                print(out, format_args!(".{}:{number}: ", random.pick(&EXTENSIONS)));
                 7
             }
             _ => {
@@ -190,11 +175,8 @@ fn room(chars: u64) -> (Vec<u8>, usize) {
 }
 
 fn foreign(random: &mut Random, chars: u64) -> String {
-    let (script, between, stop) = random.weighted(&[
-        (6, (HAN, "", "。")),
-        (2, (KANA, "", "。")),
-        (2, (HANGUL, " ", ". ")),
-    ]);
+    let (script, between, stop) =
+        random.weighted(&[(6, (HAN, "", "。")), (2, (KANA, "", "。")), (2, (HANGUL, " ", ". "))]);
     let words: Vec<&str> = script.split_whitespace().collect();
     let (mut out, mut left) = (String::new(), chars);
     while left > 0 {

@@ -44,8 +44,8 @@ pub fn vocabulary() -> Vec<String> {
 
 fn made_up(random: &mut Random) -> String {
     const ONSETS: [&str; 24] = [
-        "b", "c", "d", "f", "g", "h", "j", "k", "l", "m", "n", "p", "r", "s", "t", "v", "w", "z",
-        "st", "tr", "pl", "gr", "cl", "sh",
+        "b", "c", "d", "f", "g", "h", "j", "k", "l", "m", "n", "p", "r", "s", "t", "v", "w", "z", "st", "tr",
+        "pl", "gr", "cl", "sh",
     ];
     const VOWELS: [&str; 8] = ["a", "e", "i", "o", "u", "ea", "ou", "ai"];
     const CODAS: [&str; 10] = ["", "", "", "n", "r", "s", "l", "t", "nd", "ck"];
@@ -84,10 +84,7 @@ impl Zipf {
                 large.push(over);
             }
         }
-        Zipf {
-            keep: share.into_iter().map(of_two_to_32).collect(),
-            alias,
-        }
+        Zipf { keep: share.into_iter().map(of_two_to_32).collect(), alias }
     }
 
     pub(super) fn rank(&self, random: &mut Random) -> usize {
@@ -95,11 +92,7 @@ impl Zipf {
         let (high, low) = (bits >> 32, bits & 0xFFFF_FFFF);
         let slots = u64::try_from(self.keep.len()).unwrap_or(u64::MAX);
         let slot = usize::try_from((high * slots) >> 32).unwrap_or(0);
-        if low < self.keep[slot] {
-            slot
-        } else {
-            self.alias[slot]
-        }
+        if low < self.keep[slot] { slot } else { self.alias[slot] }
     }
 }
 

@@ -89,7 +89,10 @@ fn table(connection: &Connection, name: &str, required: &[&str], path: &Path) ->
             .hint("give the path of an agent's state.db with --archive")
     };
     let read = || -> rusqlite::Result<HashSet<String>> {
-        connection.prepare("SELECT name FROM pragma_table_info(?1)")?.query_map([name], |row| row.get(0))?.collect()
+        connection
+            .prepare("SELECT name FROM pragma_table_info(?1)")?
+            .query_map([name], |row| row.get(0))?
+            .collect()
     };
     let columns = read().map_err(|error| unrecognized(error.to_string()))?;
     if columns.is_empty() {

@@ -87,10 +87,14 @@ pub(super) fn reasoning(columns: &ReasoningColumns<'_>, thoughts_in_content: &[S
     }
     for item in items(&columns.codex_items, &mut damaged) {
         if let Some(summary) = item.get("summary") {
-            texts_of(summary).iter().for_each(|text| add(text));
+            for text in texts_of(summary) {
+                add(&text);
+            }
         }
     }
-    thoughts_in_content.iter().for_each(|text| add(text));
+    for text in thoughts_in_content {
+        add(text);
+    }
     Decoded { text: readable(&thoughts.join("\n\n")).into_owned(), thoughts: Vec::new(), damaged }
 }
 
@@ -165,15 +169,12 @@ fn argument_values(arguments: &Value, values: &mut Vec<String>) -> bool {
     if encoded.trim().is_empty() {
         return true;
     }
-    match parse(encoded) {
-        Some(decoded) => {
-            leaf_values(&decoded, values);
-            true
-        }
-        None => {
-            values.push(readable(encoded).into_owned());
-            false
-        }
+    if let Some(decoded) = parse(encoded) {
+        leaf_values(&decoded, values);
+        true
+    } else {
+        values.push(readable(encoded).into_owned());
+        false
     }
 }
 
@@ -353,8 +354,10 @@ mod tests {
         let columns = ReasoningColumns {
             reasoning: "port 7781".into(),
             content: " port 7781 ".into(),
-            details: r#"[{"type":"thinking","thinking":"port 7781","signature":"sig"},{"text":"more"}]"#.into(),
-            codex_items: r#"[{"encrypted_content":"xx","summary":[{"type":"summary_text","text":"sum"}]}]"#.into(),
+            details: r#"[{"type":"thinking","thinking":"port 7781","signature":"sig"},{"text":"more"}]"#
+                .into(),
+            codex_items: r#"[{"encrypted_content":"xx","summary":[{"type":"summary_text","text":"sum"}]}]"#
+                .into(),
         };
         assert_eq!(reasoning(&columns, &[]).text, "port 7781\n\nmore\n\nsum");
     }
@@ -375,8 +378,25 @@ mod tests {
     #[test]
     fn any_text_is_read_without_a_panic() {
         let pieces = [
-            "\0json:", "[", "{\"type\":\"text\",\"text\":\"", "\\ud83d", "\\", "\"}", "]", "\u{1b}[31m", "\u{1b}]", "\u{7}",
-            "data:", "image/png;base64,", "QUJD1", "検索", "é", "😀", " ", "\n", "{\"function\":{\"name\":\"x\",\"arguments\":\"",
+            "\0json:",
+            "[",
+            "{\"type\":\"text\",\"text\":\"",
+            "\\ud83d",
+            "\\",
+            "\"}",
+            "]",
+            "\u{1b}[31m",
+            "\u{1b}]",
+            "\u{7}",
+            "data:",
+            "image/png;base64,",
+            "QUJD1",
+            "検索",
+            "é",
+            "😀",
+            " ",
+            "\n",
+            "{\"function\":{\"name\":\"x\",\"arguments\":\"",
         ];
         let mut state = 5_u64;
         let mut random = |below: usize| {
@@ -392,7 +412,11 @@ mod tests {
             content(&text);
             tool_calls(&text);
             output_items(&text);
-            let columns = ReasoningColumns { details: text.as_str().into(), codex_items: text.as_str().into(), ..ReasoningColumns::default() };
+            let columns = ReasoningColumns {
+                details: text.as_str().into(),
+                codex_items: text.as_str().into(),
+                ..ReasoningColumns::default()
+            };
             reasoning(&columns, &[]);
         }
     }

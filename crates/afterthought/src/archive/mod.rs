@@ -98,7 +98,9 @@ impl Archive {
         let stamp = self.stamp()?;
         let fits = self.opened.as_ref().is_some_and(|(opened, _)| {
             opened.stamp == stamp
-                || (opened.mode.follows() && opened.mode == Mode::of(&stamp) && opened.stamp.same_file(&stamp))
+                || (opened.mode.follows()
+                    && opened.mode == Mode::of(&stamp)
+                    && opened.stamp.same_file(&stamp))
         });
         if !fits {
             self.opened = None;

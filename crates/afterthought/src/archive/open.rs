@@ -74,13 +74,16 @@ pub(super) fn open(path: &Path, stamp: Stamp, copy_bytes_max: u64) -> Result<Ope
     };
     match connect(path, parameters) {
         Ok(connection) => Ok(Opened { connection, stamp, mode, _copy: None }),
-        Err(error) if mode == Mode::Journal && needs_rollback(&error) => open_copy(path, stamp, copy_bytes_max),
+        Err(error) if mode == Mode::Journal && needs_rollback(&error) => {
+            open_copy(path, stamp, copy_bytes_max)
+        }
         Err(error) => Err(refused(path, error)),
     }
 }
 
 fn connect(path: &Path, parameters: &str) -> rusqlite::Result<Connection> {
-    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let flags =
+        OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let connection = Connection::open_with_flags(uri(path, parameters), flags)?;
     prepare(&connection)?;
     Ok(connection)
@@ -89,7 +92,8 @@ fn connect(path: &Path, parameters: &str) -> rusqlite::Result<Connection> {
 fn prepare(connection: &Connection) -> rusqlite::Result<()> {
     connection.busy_timeout(Duration::from_secs(2))?;
     connection.set_prepared_statement_cache_capacity(32);
-    connection.execute_batch("PRAGMA query_only = 1; PRAGMA temp_store = MEMORY; PRAGMA cache_size = -16384;")?;
+    connection
+        .execute_batch("PRAGMA query_only = 1; PRAGMA temp_store = MEMORY; PRAGMA cache_size = -16384;")?;
     // The first read of the file: a foreign format or an unreadable log shows here.
     connection.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(()))
 }
@@ -136,9 +140,11 @@ fn needs_rollback(error: &rusqlite::Error) -> bool {
 
 fn refused(path: &Path, error: rusqlite::Error) -> Error {
     match error.sqlite_error_code() {
-        Some(ErrorCode::NotADatabase) => Error::new(ErrorKind::ArchiveUnrecognized, "open archive", path.display())
-            .because("the file is not an SQLite database")
-            .hint("give the path of an agent's state.db with --archive"),
+        Some(ErrorCode::NotADatabase) => {
+            Error::new(ErrorKind::ArchiveUnrecognized, "open archive", path.display())
+                .because("the file is not an SQLite database")
+                .hint("give the path of an agent's state.db with --archive")
+        }
         _ => Error::new(ErrorKind::ArchiveUnavailable, "open archive", path.display()).because(error),
     }
 }

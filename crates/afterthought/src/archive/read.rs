@@ -109,7 +109,8 @@ impl<'a> View<'a> {
 
     /// Returns one message, decoded; `None` if no row has the id.
     pub fn message(&self, id: i64) -> Result<Option<Message>> {
-        let read = || self.connection.prepare_cached(&self.columns.message)?.query_row([id], message).optional();
+        let read =
+            || self.connection.prepare_cached(&self.columns.message)?.query_row([id], message).optional();
         read().map_err(|error| self.failed(error))
     }
 
@@ -196,7 +197,12 @@ fn message(row: &Row<'_>) -> rusqlite::Result<Message> {
             compacted: flag(13, false)?,
             hidden: text(row.get_ref(14)?) == "hidden",
         },
-        damaged: damaged || said.damaged || calls.damaged || thoughts.damaged || output_damaged || timestamp_ms.is_none(),
+        damaged: damaged
+            || said.damaged
+            || calls.damaged
+            || thoughts.damaged
+            || output_damaged
+            || timestamp_ms.is_none(),
     })
 }
 

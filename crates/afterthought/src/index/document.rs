@@ -1,7 +1,7 @@
 //! Hands messages and sessions to tantivy without copying their text.
 
-use tantivy::schema::document::{Document, ReferenceValue, ReferenceValueLeaf, Value};
 use tantivy::schema::Field as TantivyField;
+use tantivy::schema::document::{Document, ReferenceValue, ReferenceValueLeaf, Value};
 use xxhash_rust::xxh3::Xxh3;
 
 use crate::model::{Field, Message, Session};
@@ -26,7 +26,13 @@ enum Body {
 }
 
 impl Doc {
-    pub(super) fn message(fields: Fields, session_ord: u64, message: Message, copy: bool, permit: Permit) -> Self {
+    pub(super) fn message(
+        fields: Fields,
+        session_ord: u64,
+        message: Message,
+        copy: bool,
+        permit: Permit,
+    ) -> Self {
         let state = message.state;
         let flags = [
             (state.active, flag::ACTIVE),
@@ -125,7 +131,11 @@ impl Document for Doc {
     }
 }
 
-fn message_values<'a>(fields: &Fields, message: &'a Message, values: &mut Vec<(TantivyField, FieldValue<'a>)>) {
+fn message_values<'a>(
+    fields: &Fields,
+    message: &'a Message,
+    values: &mut Vec<(TantivyField, FieldValue<'a>)>,
+) {
     values.push((fields.key, FieldValue::Signed(message.id)));
     values.push((fields.id, FieldValue::Signed(message.id)));
     values.push((fields.role, FieldValue::Text(&message.role)));
@@ -139,7 +149,11 @@ fn message_values<'a>(fields: &Fields, message: &'a Message, values: &mut Vec<(T
     }
 }
 
-fn session_values<'a>(fields: &Fields, session: &'a Session, values: &mut Vec<(TantivyField, FieldValue<'a>)>) {
+fn session_values<'a>(
+    fields: &Fields,
+    session: &'a Session,
+    values: &mut Vec<(TantivyField, FieldValue<'a>)>,
+) {
     values.push((fields.kind, FieldValue::Unsigned(1)));
     // Every document has these three, so that their columns are dense and quick to read.
     values.push((fields.id, FieldValue::Signed(0)));

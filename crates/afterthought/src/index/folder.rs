@@ -135,7 +135,8 @@ fn generation_number(name: &str) -> Option<u64> {
 pub(crate) fn replace_file(path: &Path, bytes: &[u8]) -> io::Result<()> {
     use std::io::Write;
     let folder = path.parent().unwrap_or(Path::new("."));
-    let mut file = tempfile::Builder::new().permissions(fs::Permissions::from_mode(0o600)).tempfile_in(folder)?;
+    let mut file =
+        tempfile::Builder::new().permissions(fs::Permissions::from_mode(0o600)).tempfile_in(folder)?;
     file.write_all(bytes)?;
     file.as_file().sync_data()?;
     file.persist(path).map_err(|error| error.error)?;

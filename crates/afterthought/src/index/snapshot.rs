@@ -286,7 +286,8 @@ fn session_at(segment: &SegmentReader, columns: &SegmentColumns, doc: DocId) -> 
 
 fn each_doc(segment: &SegmentReader, term: &Term, mut visit: impl FnMut(DocId) -> Result<()>) -> Result<()> {
     let index = segment.inverted_index(term.field()).map_err(failed)?;
-    let postings = index.read_postings(term, IndexRecordOption::Basic).map_err(|error| failed(error.into()))?;
+    let postings =
+        index.read_postings(term, IndexRecordOption::Basic).map_err(|error| failed(error.into()))?;
     let Some(mut postings) = postings else { return Ok(()) };
     while postings.doc() != TERMINATED {
         if !segment.is_deleted(postings.doc()) {

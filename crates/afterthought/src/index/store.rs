@@ -4,7 +4,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use tantivy::directory::error::{DeleteError, LockError, OpenReadError, OpenWriteError};
-use tantivy::directory::{DirectoryLock, FileHandle, Lock, MmapDirectory, WatchCallback, WatchHandle, WritePtr};
+use tantivy::directory::{
+    DirectoryLock, FileHandle, Lock, MmapDirectory, WatchCallback, WatchHandle, WritePtr,
+};
 use tantivy::{Directory, Index, IndexReader, IndexSettings, ReloadPolicy, TantivyError};
 
 use crate::error::{Error, ErrorKind, Result};
@@ -76,7 +78,8 @@ impl Store {
         let path = folder.new_generation()?;
         let directory = MmapDirectory::open(&path).map_err(|error| damaged(&path, error))?;
         let (schema, _) = Fields::build();
-        Index::create(directory.clone(), schema, IndexSettings::default()).map_err(|error| sorted(&path, error))?;
+        Index::create(directory.clone(), schema, IndexSettings::default())
+            .map_err(|error| sorted(&path, error))?;
         let store = Self::over(&path, directory, Access::ReadWrite)?;
         folder.point_to(&path)?;
         Ok(store)
@@ -126,7 +129,10 @@ impl Store {
         let checkpoint: Checkpoint =
             serde_json::from_str(payload).map_err(|error| damaged(&self.path, error))?;
         if checkpoint.format != FORMAT {
-            return Err(incompatible(&self.path, &format!("its format is {}, ours is {FORMAT}", checkpoint.format)));
+            return Err(incompatible(
+                &self.path,
+                &format!("its format is {}, ours is {FORMAT}", checkpoint.format),
+            ));
         }
         if checkpoint.analyzer != text::FINGERPRINT {
             return Err(incompatible(
@@ -197,9 +203,7 @@ pub(super) fn sorted(path: &Path, error: TantivyError) -> Error {
 }
 
 fn incompatible(path: &Path, why: &str) -> Error {
-    Error::new(ErrorKind::IndexIncompatible, "open index", path.display())
-        .because(why)
-        .hint("run: aft index")
+    Error::new(ErrorKind::IndexIncompatible, "open index", path.display()).because(why).hint("run: aft index")
 }
 
 fn damaged(path: &Path, error: impl std::error::Error + Send + Sync + 'static) -> Error {

@@ -78,8 +78,9 @@ impl Writer {
 
     /// Publishes everything so far together with its checkpoint.
     pub fn commit(&mut self, checkpoint: &Checkpoint) -> Result<()> {
-        let payload = serde_json::to_string(checkpoint)
-            .map_err(|error| Error::new(ErrorKind::Internal, "write checkpoint of", self.path.display()).because(error))?;
+        let payload = serde_json::to_string(checkpoint).map_err(|error| {
+            Error::new(ErrorKind::Internal, "write checkpoint of", self.path.display()).because(error)
+        })?;
         let mut prepared = self.inner.prepare_commit().map_err(|error| sorted(&self.path, error))?;
         prepared.set_payload(&payload);
         prepared.commit().map_err(|error| sorted(&self.path, error))?;

@@ -23,7 +23,12 @@ pub(super) struct RowChanges {
 
 impl RowChanges {
     /// Compares one session's rows in archive and index.
-    pub(super) fn of(view: &View<'_>, snapshot: &Snapshot, session_id: &str, known_ord: Option<u64>) -> Result<Self> {
+    pub(super) fn of(
+        view: &View<'_>,
+        snapshot: &Snapshot,
+        session_id: &str,
+        known_ord: Option<u64>,
+    ) -> Result<Self> {
         let heads = view.heads(session_id)?;
         let marks = known_ord.map_or(Ok(Vec::new()), |ord| snapshot.rows_of(ord))?;
         let marks: HashMap<i64, RowMark> = marks.into_iter().map(|mark| (mark.id, mark)).collect();
@@ -32,7 +37,8 @@ impl RowChanges {
         let is_changed = |head: &RowHead| {
             marks.get(&head.id).is_none_or(|mark| (mark.flags & flag::ACTIVE != 0) != head.active)
         };
-        let changed: HashSet<i64> = heads.iter().filter(|head| is_changed(head)).map(|head| head.id).collect();
+        let changed: HashSet<i64> =
+            heads.iter().filter(|head| is_changed(head)).map(|head| head.id).collect();
         let mut remove: Vec<i64> = marks.keys().filter(|id| !present.contains(id)).copied().collect();
         let was_copy = |id: i64| marks.get(&id).is_some_and(|mark| mark.flags & flag::COPY != 0);
 
@@ -51,7 +57,7 @@ impl RowChanges {
         remove.extend(write.iter().map(|(id, _)| *id).filter(|id| marks.contains_key(id)));
         // In the order of the table: neighbours share pages.
         write.sort_unstable();
-        let rows_read = candidates.iter().map(|group| group.len() as u64).sum();
+        let rows_read = candidates.iter().filter(|group| group.len() > 1).map(|group| group.len() as u64).sum();
         Ok(Self { write, remove, empty: heads.is_empty(), rows_read })
     }
 }
@@ -77,7 +83,8 @@ fn copies(view: &View<'_>, groups: &[Vec<RowHead>]) -> Result<HashSet<i64>> {
         for head in group {
             let Some(message) = view.message(head.id)? else { continue };
             let standing = (rank(message.state), head.id);
-            let original = originals.entry((message.role.clone(), message_hash(&message))).or_insert(standing);
+            let original =
+                originals.entry((message.role.clone(), message_hash(&message))).or_insert(standing);
             if standing != *original {
                 copies.insert((*original).min(standing).1);
                 *original = (*original).max(standing);

@@ -25,7 +25,7 @@ use crate::index::{Folder, Store};
 use crate::limits::WRITER_QUEUE_MAX;
 use crate::model::SyncStats;
 
-use sync::{Syncer, Synced};
+use sync::{Synced, Syncer};
 
 /// How closely a sync looks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -34,7 +34,8 @@ impl Note {
 
     /// Writes the note in one step. It is a shortcut: failing to write it is only logged.
     pub(super) fn write(&self, path: &Path) {
-        let written = serde_json::to_vec(self).map_err(std::io::Error::from).and_then(|json| replace_file(path, &json));
+        let written =
+            serde_json::to_vec(self).map_err(std::io::Error::from).and_then(|json| replace_file(path, &json));
         if let Err(error) = written {
             tracing::debug!(%error, path = %path.display(), "the note of the last check was not written");
         }

@@ -67,7 +67,8 @@ impl Plan {
                 plan.differ(id.clone(), 0, 0);
             }
         }
-        let orphans = with_rows.into_iter().filter(|id| !with_row.contains(id.as_str())).map(orphan).collect();
+        let orphans =
+            with_rows.into_iter().filter(|id| !with_row.contains(id.as_str())).map(orphan).collect();
         plan.write_changed(orphans, &known);
         plan.write_changed(sessions, &known);
         plan.order();
@@ -89,10 +90,13 @@ impl Plan {
         let with_row: HashSet<_> = sessions.iter().map(|session| session.id.as_str()).collect();
         // A session whose row went took its messages along, or left them without one.
         let orphan_hash = session_hash(&orphan(String::new()));
-        for (id, _) in known.iter().filter(|(id, known)| known.hash != orphan_hash && !with_row.contains(id.as_str())) {
+        for (id, _) in
+            known.iter().filter(|(id, known)| known.hash != orphan_hash && !with_row.contains(id.as_str()))
+        {
             new_rows.entry(id.clone()).or_default();
         }
-        let orphans = new_rows.keys().filter(|id| !with_row.contains(id.as_str())).cloned().map(orphan).collect();
+        let orphans =
+            new_rows.keys().filter(|id| !with_row.contains(id.as_str())).cloned().map(orphan).collect();
         plan.write_changed(orphans, &known);
         plan.write_changed(sessions, &known);
         for (session_id, (rows, id_max)) in new_rows {
@@ -107,16 +111,23 @@ impl Plan {
     }
 
     fn order(&mut self) {
-        let orphans: HashSet<_> =
-            self.sessions.iter().filter(|session| session.orphan).map(|session| session.id.as_str()).collect();
+        let orphans: HashSet<_> = self
+            .sessions
+            .iter()
+            .filter(|session| session.orphan)
+            .map(|session| session.id.as_str())
+            .collect();
         for session in &mut self.differing {
             session.without_row = orphans.contains(session.session_id.as_str());
         }
-        self.differing.sort_unstable_by(|a, b| b.id_max.cmp(&a.id_max).then_with(|| a.session_id.cmp(&b.session_id)));
+        self.differing
+            .sort_unstable_by(|a, b| b.id_max.cmp(&a.id_max).then_with(|| a.session_id.cmp(&b.session_id)));
     }
 
     fn write_changed(&mut self, sessions: Vec<Session>, known: &HashMap<String, KnownSession>) {
-        let changed = |session: &Session| known.get(&session.id).is_none_or(|known| known.hash != session_hash(session));
+        let changed = |session: &Session| {
+            known.get(&session.id).is_none_or(|known| known.hash != session_hash(session))
+        };
         self.sessions.extend(sessions.into_iter().filter(changed));
     }
 }

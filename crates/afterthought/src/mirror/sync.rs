@@ -42,6 +42,13 @@ struct Compared {
     took_ms: u64,
 }
 
+impl Compared {
+    /// Rows came and went again: nothing differs, and still the tail begins elsewhere.
+    fn id_max_moved(&self, snapshot: &Snapshot) -> bool {
+        self.plan.id_max > snapshot.checkpoint().id_max
+    }
+}
+
 impl Syncer {
     pub(super) fn new(
         archive: Archive,
@@ -66,9 +73,12 @@ impl Syncer {
     fn sync_open(&mut self, level: Level) -> Result<Synced> {
         let snapshot = self.store.snapshot()?;
         let Some(compared) = self.compare(level, &snapshot)? else {
-            return Ok(Synced { report: SyncReport { unchanged: true, ..SyncReport::default() }, writer: None });
+            return Ok(Synced {
+                report: SyncReport { unchanged: true, ..SyncReport::default() },
+                writer: None,
+            });
         };
-        if compared.plan.is_empty() && snapshot.checkpoint().complete && !self.id_max_moved(&compared, &snapshot) {
+        if compared.plan.is_empty() && snapshot.checkpoint().complete && !compared.id_max_moved(&snapshot) {
             self.note(&compared, snapshot.checkpoint());
             return Ok(Synced { report: SyncReport::default(), writer: None });
         }
@@ -112,21 +122,23 @@ impl Syncer {
             return Ok(None);
         }
         let began = Instant::now();
-        let plan = self.archive.read(|view| {
-            if full { Plan::full(view, snapshot) } else { Plan::tail(view, snapshot) }
-        })?;
+        let plan = self
+            .archive
+            .read(|view| if full { Plan::full(view, snapshot) } else { Plan::tail(view, snapshot) })?;
         Ok(Some(Compared { plan, full, stamp, took_ms: millis(began) }))
     }
 
-    /// Rows came and went again: nothing differs, and still the tail begins elsewhere.
-    fn id_max_moved(&self, compared: &Compared, snapshot: &Snapshot) -> bool {
-        compared.plan.id_max > snapshot.checkpoint().id_max
-    }
-
     /// Does the plan's work. Returns whether the caller stopped it half-way.
-    fn carry_out(&mut self, plan: &Plan, snapshot: &Snapshot, writer: &mut Writer, work: &mut Work) -> Result<bool> {
+    fn carry_out(
+        &mut self,
+        plan: &Plan,
+        snapshot: &Snapshot,
+        writer: &mut Writer,
+        work: &mut Work,
+    ) -> Result<bool> {
         let rows_total = plan.differing.iter().map(|session| session.rows).sum();
-        *self.progress.lock() = Some(Progress { rows_total, rows_done: 0, text_bytes: 0, since: Instant::now() });
+        *self.progress.lock() =
+            Some(Progress { rows_total, rows_done: 0, text_bytes: 0, since: Instant::now() });
         for session in &plan.sessions {
             writer.put_session(work.ord(&session.id), session.clone())?;
             work.stats.sessions_written += 1;

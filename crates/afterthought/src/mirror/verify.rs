@@ -48,9 +48,11 @@ pub fn verify(archive: &mut Archive, snapshot: &Snapshot) -> Result<Verdict> {
         let ids = signatures.into_iter().map(|signature| signature.session_id);
         let ids: BTreeSet<String> = ids.chain(known.keys().cloned()).collect();
         for id in ids {
-            let theirs: BTreeMap<i64, bool> = view.heads(&id)?.iter().map(|head| (head.id, head.active)).collect();
+            let theirs: BTreeMap<i64, bool> =
+                view.heads(&id)?.iter().map(|head| (head.id, head.active)).collect();
             let ours = known.get(&id).map_or(Ok(Vec::new()), |session| snapshot.rows_of(session.ord))?;
-            let ours: Vec<(i64, bool)> = ours.iter().map(|row| (row.id, row.flags & flag::ACTIVE != 0)).collect();
+            let ours: Vec<(i64, bool)> =
+                ours.iter().map(|row| (row.id, row.flags & flag::ACTIVE != 0)).collect();
             verdict.sessions_compared += 1;
             verdict.compare(&id, &theirs, &ours);
         }
@@ -70,7 +72,9 @@ impl Verdict {
                 _ => self.differs(session_id, *id, "surplus"),
             }
         }
-        missing.into_iter().for_each(|id| self.differs(session_id, id, "missing"));
+        for id in missing {
+            self.differs(session_id, id, "missing");
+        }
     }
 
     fn differs(&mut self, session_id: &str, message_id: i64, how: &'static str) {

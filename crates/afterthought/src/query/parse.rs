@@ -22,7 +22,9 @@ pub fn parse(typed: &str) -> Query {
     if !query.clauses.is_empty() && query.clauses.iter().all(|clause| clause.occur == Occur::MustNot) {
         // Nothing is left to find: the operator was a word.
         query.clauses.iter_mut().for_each(|clause| clause.occur = Occur::Should);
-        query.warnings.push(Warning::new("operator-as-text", "NOT excludes from nothing here and was read as text"));
+        query
+            .warnings
+            .push(Warning::new("operator-as-text", "NOT excludes from nothing here and was read as text"));
     }
     query
 }
@@ -46,21 +48,20 @@ fn pieces<'a>(text: &'a str, warnings: &mut Vec<Warning>) -> Vec<Piece<'a>> {
     let mut rest = text;
     loop {
         rest = rest.trim_start();
-        let plus = rest.strip_prefix('+').is_some_and(|after| after.starts_with(|c: char| c.is_alphanumeric() || is_quote(c)));
+        let plus = rest
+            .strip_prefix('+')
+            .is_some_and(|after| after.starts_with(|c: char| c.is_alphanumeric() || is_quote(c)));
         let body = if plus { &rest[1..] } else { rest };
         let Some(first) = body.chars().next() else { return pieces };
         if is_quote(first) {
             let inside = &body[first.len_utf8()..];
-            match inside.find(is_quote) {
-                Some(end) => {
-                    let close = inside[end..].chars().next().map_or(1, char::len_utf8);
-                    pieces.push(Piece { text: &inside[..end], quoted: true, plus });
-                    rest = &inside[end + close..];
-                }
-                None => {
-                    warnings.push(Warning::new("open-quote", "a quote without its end was read as text"));
-                    rest = inside;
-                }
+            if let Some(end) = inside.find(is_quote) {
+                let close = inside[end..].chars().next().map_or(1, char::len_utf8);
+                pieces.push(Piece { text: &inside[..end], quoted: true, plus });
+                rest = &inside[end + close..];
+            } else {
+                warnings.push(Warning::new("open-quote", "a quote without its end was read as text"));
+                rest = inside;
             }
             continue;
         }

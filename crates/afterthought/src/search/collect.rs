@@ -265,7 +265,13 @@ struct Scan<'a> {
 
 impl Scan<'_> {
     /// Ranks the next window of documents; `false` when the segment is done.
-    fn next_window(&mut self, window: &mut Window, excluded: &mut Window, top: &mut Top, work: &mut Work) -> bool {
+    fn next_window(
+        &mut self,
+        window: &mut Window,
+        excluded: &mut Window,
+        top: &mut Top,
+        work: &mut Work,
+    ) -> bool {
         let base = self.lists.iter().map(Cursor::doc).min().unwrap_or(TERMINATED);
         if base == TERMINATED {
             return false;

@@ -66,7 +66,8 @@ pub(super) fn parts(snapshot: &Snapshot, ranked: &Ranked<'_>, found: &Found) -> 
 }
 
 fn sums_to(parts: &[Part], score: f32) -> bool {
-    let sum = |pairs: bool| parts.iter().filter(|part| part.is_pair == pairs).map(|part| part.score).sum::<f32>();
+    let sum =
+        |pairs: bool| parts.iter().filter(|part| part.is_pair == pairs).map(|part| part.score).sum::<f32>();
     (quantised(sum(false) + sum(true)) - score).abs() <= score * 1e-3
 }
 
@@ -74,7 +75,9 @@ fn part(snapshot: &Snapshot, list: &RankedList<'_>, found: &Found, is_pair: bool
     let segment = snapshot.searcher().segment_reader(found.segment);
     let field = snapshot.fields().text(list.field);
     let cursor = Cursor::check(segment, field, &list.list.sought, list.worth.clone(), list.list.terms)?;
-    let Some((frequency, length, score)) = cursor.and_then(|mut cursor| cursor.at(found.doc)) else { return Ok(None) };
+    let Some((frequency, length, score)) = cursor.and_then(|mut cursor| cursor.at(found.doc)) else {
+        return Ok(None);
+    };
     Ok(Some(Part {
         term: name(&list.list.sought),
         field: list.field,

@@ -60,7 +60,8 @@ fn sessions(snapshot: &Snapshot, filters: &Filters) -> Result<Option<Vec<bool>>>
             .because("the archive has no session of that id")
             .hint("aft search without --session shows the session of every hit"));
     }
-    let names = |list: &[String], value: &Option<Arc<str>>| list.iter().any(|name| value.as_deref() == Some(name));
+    let names =
+        |list: &[String], value: &Option<Arc<str>>| list.iter().any(|name| value.as_deref() == Some(name));
     let passes = |[id, source, cwd, git_root]: &[Option<Arc<str>>; 4]| {
         let inside = |workspace: &String| {
             [cwd, git_root].into_iter().flatten().any(|folder| is_inside(folder, workspace))
@@ -94,7 +95,11 @@ struct Roles {
 }
 
 impl<'a> SegmentFilter<'a> {
-    pub(super) fn of(filter: &'a Filter, segment: &'a SegmentReader, columns: &'a SegmentColumns) -> Result<Self> {
+    pub(super) fn of(
+        filter: &'a Filter,
+        segment: &'a SegmentReader,
+        columns: &'a SegmentColumns,
+    ) -> Result<Self> {
         let roles = Roles::of(&filter.roles, segment).map_err(failed)?;
         Ok(Self { filter, columns, alive: segment.alive_bitset(), roles })
     }
@@ -128,7 +133,10 @@ impl<'a> SegmentFilter<'a> {
                 return false;
             }
         }
-        self.passes_time(doc) && (filter.stale.is_empty() || is_session || !filter.stale.contains(&self.columns.id.get_val(doc)))
+        self.passes_time(doc)
+            && (filter.stale.is_empty()
+                || is_session
+                || !filter.stale.contains(&self.columns.id.get_val(doc)))
     }
 
     fn passes_time(&self, doc: DocId) -> bool {

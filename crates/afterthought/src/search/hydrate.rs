@@ -40,7 +40,9 @@ pub(super) fn hydrate(
 ) -> Result<Hydrated> {
     let ids: Vec<Option<i64>> = found.iter().map(|found| (!found.is_session).then_some(found.id)).collect();
     let messages = archive.read(|view| {
-        ids.iter().map(|id| id.map_or(Ok(None), |id| view.message(id))).collect::<Result<Vec<Option<Message>>>>()
+        ids.iter()
+            .map(|id| id.map_or(Ok(None), |id| view.message(id)))
+            .collect::<Result<Vec<Option<Message>>>>()
     })?;
     work.archive_rows_read += messages.iter().flatten().count() as u64;
     let needles = Needles::of(ranked);
@@ -52,16 +54,29 @@ pub(super) fn hydrate(
             let session = snapshot.session_at(found.segment, found.doc)?;
             let title = session.title.clone().unwrap_or_default();
             let shown = Shown { session, message: None, index: None, text: &title };
-            hydrated.hits.push(hit(snapshot, ranked, found, parts, &shown, &needles, &mut analyzer, explain)?);
+            hydrated.hits.push(hit(
+                snapshot,
+                ranked,
+                found,
+                parts,
+                &shown,
+                &needles,
+                &mut analyzer,
+                explain,
+            )?);
             continue;
         }
-        let Some(message) = message.filter(|message| is_as_indexed(snapshot, found, message).unwrap_or(false)) else {
+        let Some(message) =
+            message.filter(|message| is_as_indexed(snapshot, found, message).unwrap_or(false))
+        else {
             hydrated.stale.push(found.id);
             continue;
         };
         let session = match snapshot.session(&message.session_id)? {
             Some((_, session)) => session,
-            None => Session { id: message.session_id.clone(), source: "unknown".to_owned(), ..Session::default() },
+            None => {
+                Session { id: message.session_id.clone(), source: "unknown".to_owned(), ..Session::default() }
+            }
         };
         let best = best_field(&parts);
         let index = place(snapshot, found)?;
@@ -92,7 +107,8 @@ fn hit(
 ) -> Result<Hit> {
     let held = parts.iter().fold(0, |held, part| held | part.terms);
     let terms = ranked.plan.terms.iter().enumerate();
-    let matched_terms = terms.filter(|(bit, _)| held >> bit & 1 == 1).map(|(_, term)| term.label.clone()).collect();
+    let matched_terms =
+        terms.filter(|(bit, _)| held >> bit & 1 == 1).map(|(_, term)| term.label.clone()).collect();
     let snippet = needles.snippet(analyzer, shown.text);
     let time = shown.message.map_or(shown.session.started_ms, |message| message.timestamp_ms);
     Ok(Hit {
@@ -120,7 +136,8 @@ fn hit(
 /// Tells whether the archive's row is the one that was indexed and ranked.
 fn is_as_indexed(snapshot: &Snapshot, found: &Found, message: &Message) -> Result<bool> {
     let segment = snapshot.searcher().segment_reader(found.segment);
-    let hash: Arc<dyn ColumnValues<u64>> = segment.fast_fields().column_first_or_default("hash").map_err(failed)?;
+    let hash: Arc<dyn ColumnValues<u64>> =
+        segment.fast_fields().column_first_or_default("hash").map_err(failed)?;
     let flags = SegmentColumns::open(segment)?.flags.get_val(found.doc);
     let is_set = |bit: u64| flags & bit != 0;
     let state = message.state;
@@ -159,8 +176,10 @@ fn best_field(parts: &[Part]) -> Field {
 
 /// Returns the fields that matched, the one that counts most first.
 fn fields_by_score(parts: &[Part]) -> Vec<Field> {
-    let score = |field: Field| parts.iter().filter(|part| part.field == field).map(|part| part.score).sum::<f32>();
-    let mut fields: Vec<Field> = Field::ALL.into_iter().filter(|field| parts.iter().any(|part| part.field == *field)).collect();
+    let score =
+        |field: Field| parts.iter().filter(|part| part.field == field).map(|part| part.score).sum::<f32>();
+    let mut fields: Vec<Field> =
+        Field::ALL.into_iter().filter(|field| parts.iter().any(|part| part.field == *field)).collect();
     fields.sort_by(|a, b| score(*b).total_cmp(&score(*a)));
     fields
 }

@@ -27,15 +27,15 @@ const B: f32 = 0.75;
 const DELTA: f32 = 1.0;
 
 /// Documents of one window.
-pub(super) const WINDOW: usize = 4_096;
+const WINDOW: usize = 4_096;
 
 /// The scores and matched terms of the documents from `base` on.
 pub(super) struct Window {
-    pub(super) base: DocId,
-    pub(super) end: DocId,
-    pub(super) scores: Box<[f32; WINDOW]>,
-    pub(super) terms: Box<[u64; WINDOW]>,
-    pub(super) matched: [u64; WINDOW / 64],
+    base: DocId,
+    end: DocId,
+    scores: Box<[f32]>,
+    terms: Box<[u64]>,
+    matched: [u64; WINDOW / 64],
 }
 
 impl Window {
@@ -43,15 +43,16 @@ impl Window {
         Self {
             base: 0,
             end: 0,
-            scores: Box::new([0.0; WINDOW]),
-            terms: Box::new([0; WINDOW]),
+            scores: vec![0.0; WINDOW].into_boxed_slice(),
+            terms: vec![0; WINDOW].into_boxed_slice(),
             matched: [0; WINDOW / 64],
         }
     }
 
     pub(super) fn move_to(&mut self, base: DocId) {
         self.base = base;
-        self.end = base.saturating_add(u32::try_from(WINDOW).expect("a window fits a document id")).min(TERMINATED);
+        self.end =
+            base.saturating_add(u32::try_from(WINDOW).expect("a window fits a document id")).min(TERMINATED);
     }
 
     /// Hands out every document that is not in `excluded`, with its score and terms, and empties
@@ -150,8 +151,12 @@ pub(super) struct Cursor {
     terms: u64,
 }
 
+#[expect(clippy::large_enum_variant, reason = "most cursors are the large one, and a query has few")]
 enum CursorKind {
-    Token { postings: BlockSegmentPostings, at: usize },
+    Token {
+        postings: BlockSegmentPostings,
+        at: usize,
+    },
     Phrase(PhraseCursor),
     /// Answers for single documents only, so that opening it costs no search for the first.
     Check(PhraseMatcher),

@@ -85,7 +85,14 @@ impl Plan {
         plan
     }
 
-    fn clause(&mut self, clause: &Clause, tokens: &[Owned], matching: Match, reading: Reading, before: &mut Before) {
+    fn clause(
+        &mut self,
+        clause: &Clause,
+        tokens: &[Owned],
+        matching: Match,
+        reading: Reading,
+        before: &mut Before,
+    ) {
         let required = clause.occur == Occur::Must || matching == Match::All;
         if clause.occur == Occur::MustNot {
             self.excluded.extend(unit(tokens).into_iter().map(|sought| List { sought, terms: 0 }));
@@ -135,7 +142,9 @@ impl Plan {
             bits.push((token.position, bit));
         }
         for whole in run.iter().filter(|token| token.kind == Kind::Whole) {
-            let covered = |(position, _): &&(usize, u64)| (whole.position..whole.position + whole.span).contains(position);
+            let covered = |(position, _): &&(usize, u64)| {
+                (whole.position..whole.position + whole.span).contains(position)
+            };
             let mask = bits.iter().filter(covered).fold(0, |mask, (_, bit)| mask | bit);
             if mask != 0 {
                 self.list(Sought::Token(whole.text.clone()), mask);
@@ -163,7 +172,8 @@ impl Plan {
             return Some(1 << at);
         }
         if self.terms.len() == QUERY_TERMS_MAX {
-            let warning = Warning::new("query-cut", format!("only the first {QUERY_TERMS_MAX} terms were searched"));
+            let warning =
+                Warning::new("query-cut", format!("only the first {QUERY_TERMS_MAX} terms were searched"));
             if !self.warnings.contains(&warning) {
                 self.warnings.push(warning);
             }
@@ -274,7 +284,8 @@ fn words_of_run<'a>(label: &'a str, run: &[Owned]) -> Vec<(&'a str, Vec<Owned>)>
     let mut words = Vec::new();
     for word in segment_words(label) {
         let end = at + word.len();
-        let tokens: Vec<Owned> = run.iter().filter(|token| token.from >= at && token.to <= end).cloned().collect();
+        let tokens: Vec<Owned> =
+            run.iter().filter(|token| token.from >= at && token.to <= end).cloned().collect();
         if !tokens.is_empty() {
             words.push((word, tokens));
         }
@@ -328,12 +339,20 @@ mod tests {
 
     #[test]
     fn words_are_optional_and_neighbours_make_pairs() {
-        check("lock order bug", expect!["lock order bug | lock=1 order=10 bug=100 | pairs (0:lock 1:order)=11 (0:order 1:bug)=110"]);
+        check(
+            "lock order bug",
+            expect![
+                "lock order bug | lock=1 order=10 bug=100 | pairs (0:lock 1:order)=11 (0:order 1:bug)=110"
+            ],
+        );
     }
 
     #[test]
     fn a_repeated_word_is_one_list() {
-        check("the the lock the", expect!["the lock | the=1 lock=10 | pairs (0:the 1:lock)=11 (0:lock 1:the)=11"]);
+        check(
+            "the the lock the",
+            expect!["the lock | the=1 lock=10 | pairs (0:the 1:lock)=11 (0:lock 1:the)=11"],
+        );
     }
 
     #[test]
@@ -359,7 +378,12 @@ mod tests {
 
     #[test]
     fn a_long_han_run_is_cut_into_words() {
-        check("今天的数据库连接池已经修好", expect!["今天 的 数据库 连接池 已经 修好 | (0:今 1:天)=1 今天=1 的=10 (0:数 1:据 2:库)=100 数据库=100 (0:连 1:接 2:池)=1000 连接池=1000 (0:已 1:经)=10000 已经=10000 (0:修 1:好)=100000 修好=100000"]);
+        check(
+            "今天的数据库连接池已经修好",
+            expect![
+                "今天 的 数据库 连接池 已经 修好 | (0:今 1:天)=1 今天=1 的=10 (0:数 1:据 2:库)=100 数据库=100 (0:连 1:接 2:池)=1000 连接池=1000 (0:已 1:经)=10000 已经=10000 (0:修 1:好)=100000 修好=100000"
+            ],
+        );
     }
 
     #[test]
@@ -375,6 +399,11 @@ mod tests {
 
     #[test]
     fn match_all_requires_every_clause() {
-        check_reading("lock order", Match::All, Reading::Strict, &expect!["lock order | lock=1 order=10 | required 11"]);
+        check_reading(
+            "lock order",
+            Match::All,
+            Reading::Strict,
+            &expect!["lock order | lock=1 order=10 | required 11"],
+        );
     }
 }

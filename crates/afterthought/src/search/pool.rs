@@ -39,7 +39,9 @@ impl Pool {
             let thread = std::thread::Builder::new()
                 .name(format!("aft-reader-{number}"))
                 .spawn(move || serve(archive, &inbox))
-                .map_err(|error| Error::new(ErrorKind::Internal, "start", "a reader thread").because(error))?;
+                .map_err(|error| {
+                    Error::new(ErrorKind::Internal, "start", "a reader thread").because(error)
+                })?;
             threads.push(thread);
         }
         Ok(Self { jobs: Some(jobs), threads })
@@ -57,9 +59,9 @@ impl Pool {
             TrySendError::Disconnected(_) => Error::new(ErrorKind::Internal, "search", "the index")
                 .because("every reader thread has ended"),
         })?;
-        answer
-            .recv()
-            .unwrap_or_else(|error| Err(Error::new(ErrorKind::Internal, "search", "the index").because(error)))
+        answer.recv().unwrap_or_else(|error| {
+            Err(Error::new(ErrorKind::Internal, "search", "the index").because(error))
+        })
     }
 }
 
@@ -77,7 +79,8 @@ impl Drop for Pool {
 fn serve(mut archive: Archive, inbox: &Receiver<Job>) {
     for job in inbox {
         let page = if Instant::now() > job.deadline {
-            Err(Error::new(ErrorKind::Timeout, "search", "the index").because("its turn came after the deadline"))
+            Err(Error::new(ErrorKind::Timeout, "search", "the index")
+                .because("its turn came after the deadline"))
         } else {
             search(&job.snapshot, &mut archive, &job.request, job.deadline)
         };

@@ -20,7 +20,12 @@ use super::request::SearchRequest;
 
 /// Answers a request from one snapshot. Fails on a request out of bounds, at the deadline, and
 /// when the archive cannot be read; a query never fails.
-pub fn search(snapshot: &Snapshot, archive: &mut Archive, request: &SearchRequest, deadline: Instant) -> Result<Page> {
+pub fn search(
+    snapshot: &Snapshot,
+    archive: &mut Archive,
+    request: &SearchRequest,
+    deadline: Instant,
+) -> Result<Page> {
     let began = Instant::now();
     request.check()?;
     let query = parse(&request.query);
@@ -70,7 +75,8 @@ fn answer(
         }
         filter.stale.extend(hydrated.stale);
     };
-    let outcome = if collected.total > 0 { Outcome::Found } else { Outcome::Empty { can_relax: plan.can_relax } };
+    let outcome =
+        if collected.total > 0 { Outcome::Found } else { Outcome::Empty { can_relax: plan.can_relax } };
     let page = Page {
         schema_version: 1,
         query: request.query.clone(),
@@ -90,7 +96,13 @@ fn answer(
 }
 
 /// Says how the query was read and, of an empty answer, why it is empty.
-fn warnings(plan: &Plan, ranked: &Ranked<'_>, collected: &Collected, stale: usize, request: &SearchRequest) -> Vec<Warning> {
+fn warnings(
+    plan: &Plan,
+    ranked: &Ranked<'_>,
+    collected: &Collected,
+    stale: usize,
+    request: &SearchRequest,
+) -> Vec<Warning> {
     let mut warnings = plan.warnings.clone();
     let mut warn = |kind, message: String| warnings.push(Warning::new(kind, message));
     if stale > 0 {
@@ -112,7 +124,13 @@ fn warnings(plan: &Plan, ranked: &Ranked<'_>, collected: &Collected, stale: usiz
         return warnings;
     }
     if collected.matched > 0 {
-        warn("filtered-out", format!("{} matches were left out by the filters, or are hidden or repeated rows", collected.matched));
+        warn(
+            "filtered-out",
+            format!(
+                "{} matches were left out by the filters, or are hidden or repeated rows",
+                collected.matched
+            ),
+        );
     } else if !plan.required.is_empty() {
         let labels: Vec<_> = plan.terms.iter().map(|term| format!("\"{}\"", term.label)).collect();
         warn("no-match", format!("no message holds all that is required among {}", labels.join(", ")));

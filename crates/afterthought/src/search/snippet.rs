@@ -130,7 +130,9 @@ impl Needles {
             }
             distinct |= found.terms;
             let before = at.checked_sub(1).map(|before| &window[before]);
-            if before.is_some_and(|before| before.position + 1 == found.position && before.terms != found.terms) {
+            if before
+                .is_some_and(|before| before.position + 1 == found.position && before.terms != found.terms)
+            {
                 neighbours += 0.5 * weight(found.terms);
             }
         }

@@ -56,6 +56,7 @@ const fn ascii_classes() -> [Class; 128] {
     let mut classes = [Class::Separator; 128];
     let mut code = 0;
     while code < 128 {
+        #[expect(clippy::cast_possible_truncation, reason = "below 128")]
         let byte = code as u8;
         classes[code] = if byte.is_ascii_lowercase() {
             Class::Lower

@@ -53,7 +53,10 @@ fn fold_letter(c: char, out: &mut String) {
         'ё' | 'Ё' => out.push('е'),
         'ß' | 'ẞ' => out.push_str("ss"),
         'ς' => out.push('σ'),
-        '\u{00C0}'..='\u{024F}' | '\u{1E00}'..='\u{1EFF}' | '\u{0370}'..='\u{03FF}' | '\u{1F00}'..='\u{1FFF}' => {
+        '\u{00C0}'..='\u{024F}'
+        | '\u{1E00}'..='\u{1EFF}'
+        | '\u{0370}'..='\u{03FF}'
+        | '\u{1F00}'..='\u{1FFF}' => {
             decompose_canonical(c, |part| {
                 if !is_combining_mark(part) {
                     out.extend(part.to_lowercase());

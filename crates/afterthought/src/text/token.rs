@@ -142,7 +142,14 @@ impl Tokens<'_> {
         let end = self.scratch.folded.len();
         if start < end {
             let folded = (start, end);
-            self.scratch.queue.push(Queued { folded, from: source.start, to: source.end, position, span, kind });
+            self.scratch.queue.push(Queued {
+                folded,
+                from: source.start,
+                to: source.end,
+                position,
+                span,
+                kind,
+            });
         }
     }
 
@@ -377,7 +384,8 @@ impl Tokens<'_> {
         if !is_letter(before) || !class(at).is_some_and(is_letter) {
             return AfterApostrophe::Quote;
         }
-        let goes_on = |class| matches!(class, Class::Lower | Class::Upper | Class::Digit | Class::Joiner | Class::Mark);
+        let goes_on =
+            |class| matches!(class, Class::Lower | Class::Upper | Class::Digit | Class::Joiner | Class::Mark);
         let is_s = self.source.as_bytes()[at] | 32 == b's';
         if is_s && !class(at + 1).is_some_and(goes_on) {
             return AfterApostrophe::Possessive(at + 1);
@@ -456,7 +464,10 @@ mod tests {
 
     #[test]
     fn camel_case_stands_whole_and_in_parts() {
-        check("getUserById HTTPServer", expect!["getuserbyid@0+4 get@0 user@1 by@2 id@3 httpserver@4+2 http@4 server@5"]);
+        check(
+            "getUserById HTTPServer",
+            expect!["getuserbyid@0+4 get@0 user@1 by@2 id@3 httpserver@4+2 http@4 server@5"],
+        );
     }
 
     #[test]
@@ -467,13 +478,19 @@ mod tests {
     #[test]
     fn joined_words_stand_whole_and_in_parts() {
         check("check_auth chat-send", expect!["check_auth@0+2 check@0 auth@1 chat-send@2+2 chat@2 send@3"]);
-        check("src/auth/checkAuth.rs ok", expect!["src/auth/checkauth.rs@0+5 src@0 auth@1 checkauth@2+2 check@2 auth@3 rs@4 ok@5"]);
+        check(
+            "src/auth/checkAuth.rs ok",
+            expect!["src/auth/checkauth.rs@0+5 src@0 auth@1 checkauth@2+2 check@2 auth@3 rs@4 ok@5"],
+        );
         check("std::sync::Arc ../a.b", expect!["std::sync::arc@0+3 std@0 sync@1 arc@2 a.b@3+2 a@3 b@4"]);
     }
 
     #[test]
     fn addresses_stand_whole_and_in_parts() {
-        check("dev@example.com https://docs.rs", expect!["dev@example.com@0+3 dev@0 example@1 com@2 https://docs.rs@3+3 https@3 docs@4 rs@5"]);
+        check(
+            "dev@example.com https://docs.rs",
+            expect!["dev@example.com@0+3 dev@0 example@1 com@2 https://docs.rs@3+3 https@3 docs@4 rs@5"],
+        );
     }
 
     #[test]
@@ -498,7 +515,10 @@ mod tests {
 
     #[test]
     fn han_stands_by_character_and_by_word() {
-        check("用Rust写北京大学", expect!["用@0 rust@1 写@3 北@4 北京@4+2 北京大学@4+4 京@5 大@6 大学@6+2 学@7"]);
+        check(
+            "用Rust写北京大学",
+            expect!["用@0 rust@1 写@3 北@4 北京@4+2 北京大学@4+4 京@5 大@6 大学@6+2 学@7"],
+        );
     }
 
     #[test]
@@ -526,7 +546,8 @@ mod tests {
 
     #[test]
     fn offsets_and_positions_hold_on_any_text() {
-        let alphabet: Vec<char> = "aZ9_-./:@'é ёЁ中文北京大学カナ한ไ\u{301}\u{200d}😀#+v \nß".chars().collect();
+        let alphabet: Vec<char> =
+            "aZ9_-./:@'é ёЁ中文北京大学カナ한ไ\u{301}\u{200d}😀#+v \nß".chars().collect();
         let mut state = 3_u64;
         let mut random = |below: usize| {
             state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
