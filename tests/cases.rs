@@ -1,1 +1,255 @@
-//! To be written.
+//! Runs every case of `cases/*.toml` through each door: the library and the command line.
+
+use std::fs;
+
+use afterthought::{Filters, Match, Origin, SearchRequest};
+use afterthought_tests::{Fixture, root, sync};
+use afterthought_tools::archive::{Message, Session, Shape};
+use serde::Deserialize;
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File {
+    case: Vec<Case>,
+}
+
+/// One case: an archive, a query, and what must come back, best first.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Case {
+    name: String,
+    /// The issue that a user of such archives reported, if the case comes from one.
+    #[serde(default, rename = "report")]
+    _report: Option<String>,
+    #[serde(default)]
+    session: Vec<SessionRow>,
+    /// Ids are given from 1 in this order.
+    message: Vec<MessageRow>,
+    ask: Vec<Ask>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct SessionRow {
+    id: String,
+    #[serde(default = "cli")]
+    source: String,
+    title: Option<String>,
+    cwd: Option<String>,
+    parent: Option<String>,
+}
+
+fn cli() -> String {
+    "cli".to_owned()
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct MessageRow {
+    #[serde(default = "first_session")]
+    session: String,
+    #[serde(default = "user")]
+    role: String,
+    #[serde(default)]
+    content: String,
+    #[serde(default)]
+    reasoning: String,
+    /// Tool name and arguments as JSON.
+    call: Option<(String, String)>,
+    tool_name: Option<String>,
+    /// Seconds after an arbitrary moment; by default in the order of the rows.
+    at: Option<f64>,
+}
+
+fn first_session() -> String {
+    "s".to_owned()
+}
+
+fn user() -> String {
+    "user".to_owned()
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Ask {
+    query: String,
+    #[serde(default, rename = "in")]
+    origins: Vec<Origin>,
+    #[serde(default)]
+    role: Vec<String>,
+    #[serde(default)]
+    source: Vec<String>,
+    #[serde(default)]
+    exclude_source: Vec<String>,
+    #[serde(default)]
+    session: Vec<String>,
+    workspace: Option<String>,
+    /// Seconds after the same moment.
+    since: Option<i64>,
+    until: Option<i64>,
+    #[serde(default)]
+    all_words: bool,
+    /// Ids, best first.
+    expect: Option<Vec<i64>>,
+    /// Ids that come first; others may follow.
+    first: Option<Vec<i64>>,
+    /// Sessions found by their title.
+    titles: Option<Vec<String>>,
+    /// The origin of the first hit.
+    origin: Option<Origin>,
+    /// Kinds of warnings that must be there.
+    #[serde(default)]
+    warn: Vec<String>,
+}
+
+/// What a door answered, in the same words for every door.
+#[derive(Debug, PartialEq)]
+struct Answer {
+    ids: Vec<i64>,
+    titles: Vec<String>,
+    origin: Option<String>,
+    warnings: Vec<String>,
+}
+
+const MOMENT: i64 = 1_760_000_000;
+
+#[test]
+fn every_case_holds_through_every_door() {
+    let mut count = 0;
+    for entry in fs::read_dir(root().join("tests/cases")).expect("a folder of cases") {
+        let path = entry.expect("a folder of cases").path();
+        let file: File = toml::from_str(&fs::read_to_string(&path).expect("a file of cases"))
+            .unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+        for case in file.case {
+            count += case.ask.len();
+            check(&case);
+        }
+    }
+    println!("{count} questions through 2 doors");
+    assert!(count >= 50);
+}
+
+fn check(case: &Case) {
+    let fixture = archive(case);
+    let engine = fixture.engine();
+    sync(&engine);
+    for ask in &case.ask {
+        let page = engine.search(request(ask)).expect("a query never fails");
+        let library = Answer::of(&serde_json::to_value(&page).expect("a page is JSON"));
+        let ran = fixture.aft(&arguments(ask).iter().map(String::as_str).collect::<Vec<_>>());
+        assert_eq!(ran.code, 0, "{}: {ran:?}", case.name);
+        assert_eq!(library, Answer::of(&ran.json()), "{}: {}: the doors differ", case.name, ask.query);
+        judge(case, ask, &library);
+    }
+}
+
+fn judge(case: &Case, ask: &Ask, answer: &Answer) {
+    let context = format!("{}: {}: {answer:?}", case.name, ask.query);
+    if let Some(expect) = &ask.expect {
+        assert_eq!(&answer.ids, expect, "{context}");
+    }
+    if let Some(first) = &ask.first {
+        assert!(answer.ids.starts_with(first), "{context}");
+    }
+    if let Some(titles) = &ask.titles {
+        assert_eq!(&answer.titles, titles, "{context}");
+    }
+    if let Some(origin) = ask.origin {
+        assert_eq!(answer.origin.as_deref(), Some(origin.name()), "{context}");
+    }
+    for kind in &ask.warn {
+        assert!(answer.warnings.contains(kind), "{context}");
+    }
+    if answer.ids.is_empty() && answer.titles.is_empty() {
+        assert!(!answer.warnings.is_empty(), "an empty answer carries a reason: {context}");
+    }
+}
+
+impl Answer {
+    fn of(page: &serde_json::Value) -> Self {
+        let results = page["results"].as_array().expect("results are a list");
+        let text = |value: &serde_json::Value| value.as_str().map(str::to_owned);
+        let titled = |hit: &&serde_json::Value| hit["message_id"].is_null();
+        Self {
+            ids: results.iter().filter_map(|hit| hit["message_id"].as_i64()).collect(),
+            titles: results.iter().filter(titled).filter_map(|hit| text(&hit["session_id"])).collect(),
+            origin: results.first().and_then(|hit| text(&hit["origin"])),
+            warnings: page["warnings"]
+                .as_array()
+                .into_iter()
+                .flatten()
+                .filter_map(|warning| text(&warning["kind"]))
+                .collect(),
+        }
+    }
+}
+
+fn archive(case: &Case) -> Fixture {
+    Fixture::with(Shape::V22, |writer| {
+        for row in &case.session {
+            writer.session(&Session {
+                source: row.source.clone(),
+                title: row.title.clone(),
+                cwd: row.cwd.clone(),
+                parent_session_id: row.parent.clone(),
+                ..Session::new(&row.id)
+            })?;
+        }
+        if case.session.is_empty() {
+            writer.session(&Session::new("s"))?;
+        }
+        for (number, row) in case.message.iter().enumerate() {
+            #[expect(clippy::cast_precision_loss, reason = "a time")]
+            let at = MOMENT as f64 + row.at.unwrap_or(number as f64);
+            let mut message = Message::new(&row.role, row.content.as_str()).at(at);
+            if !row.reasoning.is_empty() {
+                message = message.with_reasoning(&row.reasoning);
+            }
+            if let Some((name, arguments)) = &row.call {
+                message =
+                    message.with_call(name, &serde_json::from_str(arguments).expect("arguments are JSON"));
+            }
+            message.tool_name.clone_from(&row.tool_name);
+            writer.message(&row.session, &message)?;
+        }
+        Ok(())
+    })
+}
+
+fn request(ask: &Ask) -> SearchRequest {
+    let mut request = SearchRequest::new(&ask.query);
+    request.origins.clone_from(&ask.origins);
+    request.matching = if ask.all_words { Match::All } else { Match::Any };
+    request.filters = Filters {
+        roles: ask.role.clone(),
+        sources: ask.source.clone(),
+        exclude_sources: ask.exclude_source.clone(),
+        sessions: ask.session.clone(),
+        workspace: ask.workspace.clone(),
+        since_ms: ask.since.map(|seconds| (MOMENT + seconds) * 1_000),
+        until_ms: ask.until.map(|seconds| (MOMENT + seconds) * 1_000),
+        ..Filters::default()
+    };
+    request
+}
+
+fn arguments(ask: &Ask) -> Vec<String> {
+    let mut arguments = vec!["search".to_owned(), "--json".to_owned()];
+    let mut flag = |name: &str, values: &[String]| {
+        if !values.is_empty() {
+            arguments.extend([name.to_owned(), values.join(",")]);
+        }
+    };
+    flag("--in", &ask.origins.iter().map(|origin| origin.name().to_owned()).collect::<Vec<_>>());
+    flag("--role", &ask.role);
+    flag("--source", &ask.source);
+    flag("--exclude-source", &ask.exclude_source);
+    flag("--session", &ask.session);
+    flag("--workspace", ask.workspace.as_slice());
+    let time = |seconds: i64| afterthought::time::rfc3339((MOMENT + seconds) * 1_000).expect("a time");
+    flag("--since", ask.since.map(time).as_slice());
+    flag("--until", ask.until.map(time).as_slice());
+    flag("--match", ask.all_words.then(|| "all".to_owned()).as_slice());
+    arguments.extend(["--".to_owned(), ask.query.clone()]);
+    arguments
+}

@@ -1,1 +1,793 @@
-//! To be written.
+//! Proves that reading leaves no trace: every command, on every state in which an agent can leave
+//! its files. The agent is a process of its own, as SQLite's locks belong to a process, and any
+//! file closed by a process drops that process's locks on it.
+
+use std::ffi::OsStr;
+use std::fs::{self, Permissions};
+use std::io::{BufRead, BufReader, Write};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStderr, ChildStdin, Command, Stdio};
+use std::time::Duration;
+
+use afterthought::ErrorKind;
+use afterthought::archive::Archive;
+use afterthought_tests::{Ran, Trace, aft, run};
+use afterthought_tools::archive::{Fts, Message, Session, Shape, Writer};
+use rusqlite::{Batch, Connection, fallible_iterator::FallibleIterator, types::Value};
+use tempfile::TempDir;
+
+/// Every archive here begins with these rows, checkpointed: a word and the row that has it.
+const ROWS: [(&str, i64); 3] = [("lantern", 1), ("buoy", 2), ("anchor", 3)];
+/// What an agent commits, or fails to.
+const COMET: &str =
+    "INSERT INTO messages (session_id, role, content, timestamp) VALUES ('s', 'user', 'a comet', 1767225700)";
+const COMET_ID: i64 = 4;
+/// A change larger than the cache: its pages leave the process before the commit that never comes.
+const GHOSTS: &str = "PRAGMA cache_size = 5; PRAGMA cache_spill = 5; BEGIN IMMEDIATE; \
+    UPDATE messages SET content = 'a ghost' WHERE id = 1; \
+    WITH RECURSIVE n(i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM n WHERE i < 500) \
+    INSERT INTO messages (session_id, role, content, timestamp) \
+    SELECT 's', 'user', 'ghost ' || hex(zeroblob(1000)), 1767225800 + i FROM n";
+
+// ---- write-ahead log ----
+
+#[test]
+fn closed_archive_gets_no_sidecar() {
+    check(&Place::new(), "state.db", &[]);
+}
+
+#[test]
+fn rows_only_in_a_live_log_are_found() {
+    let place = Place::new();
+    let mut agent = place.agent();
+    agent.does(COMET);
+    check(&place, "state.db state.db-shm state.db-wal", &["comet"]);
+}
+
+#[test]
+fn newborn_archive_is_all_log() {
+    let place = Place::new();
+    for file in ["state.db", "state.db-wal", "state.db-shm"] {
+        fs::rename(place.folder.join(file), place.home.path().join(file)).ok();
+    }
+    let mut agent = place.agent();
+    agent.does("PRAGMA journal_mode = WAL");
+    agent.does(&format!("ATTACH '{}' AS old", place.home.path().join("state.db").display()));
+    for table in ["sessions", "messages"] {
+        agent.does(&format!("CREATE TABLE {table} AS SELECT * FROM old.{table}"));
+    }
+    agent.does(COMET_NUMBERED);
+    check(&place, "state.db state.db-shm state.db-wal", &["comet"]);
+}
+
+/// A table made by a query has no key that counts by itself.
+const COMET_NUMBERED: &str = "INSERT INTO messages (id, session_id, role, content, timestamp) \
+    VALUES (4, 's', 'user', 'a comet', 1767225700)";
+
+#[test]
+fn live_log_may_be_empty() {
+    let place = Place::new();
+    let mut agent = place.agent();
+    agent.does(COMET);
+    agent.does("PRAGMA wal_checkpoint(TRUNCATE)");
+    assert_eq!(place.bytes("state.db-wal"), 0);
+    check(&place, "state.db state.db-shm state.db-wal", &["comet"]);
+}
+
+#[test]
+fn live_log_may_have_begun_anew() {
+    let place = Place::new();
+    let mut agent = place.agent();
+    agent.does("UPDATE messages SET content = content || ' still' WHERE id = 1");
+    agent.does("PRAGMA wal_checkpoint(RESTART)");
+    let bytes = place.bytes("state.db-wal");
+    agent.does(COMET);
+    assert_eq!(place.bytes("state.db-wal"), bytes, "the log is written over from its start");
+    check(&place, "state.db state.db-shm state.db-wal", &["comet"]);
+}
+
+#[test]
+fn open_transaction_of_a_live_log_is_not_seen() {
+    let place = Place::new();
+    let mut agent = place.agent();
+    agent.does(COMET);
+    agent.does(GHOSTS);
+    assert!(place.bytes("state.db-wal") > 500_000, "the change has left the agent's process");
+    check(&place, "state.db state.db-shm state.db-wal", &["comet"]);
+}
+
+#[test]
+fn crashed_log_keeps_its_rows() {
+    let place = Place::new();
+    let mut agent = place.agent();
+    agent.does(COMET);
+    agent.crash();
+    check(&place, "state.db state.db-shm state.db-wal", &["comet"]);
+}
+
+#[test]
+fn crashed_transaction_of_a_log_is_not_seen() {
+    let place = Place::new();
+    let mut agent = place.agent();
+    agent.does(COMET);
+    agent.does(GHOSTS);
+    agent.crash();
+    check(&place, "state.db state.db-shm state.db-wal", &["comet"]);
+}
+
+#[test]
+fn shared_memory_may_be_empty_or_garbage() {
+    for shm in [Vec::new(), vec![0x5A; 32 * 1024]] {
+        let place = Place::new();
+        let mut agent = place.agent();
+        agent.does(COMET);
+        agent.crash();
+        fs::write(place.folder.join("state.db-shm"), shm).expect("another -shm");
+        check(&place, "state.db state.db-shm state.db-wal", &["comet"]);
+    }
+}
+
+#[test]
+fn torn_end_of_a_log_is_not_read() {
+    for with_shm in [true, false] {
+        let place = Place::new();
+        let mut agent = place.agent();
+        agent.does(COMET);
+        let whole = place.bytes("state.db-wal");
+        agent.does(GHOST);
+        agent.crash();
+        let log = fs::File::options().write(true).open(place.folder.join("state.db-wal")).expect("the log");
+        assert!(place.bytes("state.db-wal") > whole + 100);
+        log.set_len(whole + 100).expect("a shorter log");
+        if with_shm {
+            // What is in shared memory is as old as the machine's last boot: it went with it.
+            fs::write(place.folder.join("state.db-shm"), "").expect("an empty -shm");
+        } else {
+            fs::remove_file(place.folder.join("state.db-shm")).expect("no -shm");
+        }
+        let files = if with_shm { "state.db state.db-shm state.db-wal" } else { "state.db state.db-wal" };
+        check(&place, files, &["comet"]);
+    }
+}
+
+const GHOST: &str =
+    "INSERT INTO messages (session_id, role, content, timestamp) VALUES ('s', 'user', 'a ghost', 1767225701)";
+
+#[test]
+fn log_without_shared_memory_is_read_from_a_copy() {
+    let place = Place::new();
+    let mut agent = place.agent();
+    agent.does(COMET);
+    agent.crash();
+    fs::remove_file(place.folder.join("state.db-shm")).expect("no -shm");
+    check(&place, "state.db state.db-wal", &["comet"]);
+}
+
+#[test]
+fn writer_that_shares_nothing_is_read_from_a_copy() {
+    let place = Place::new();
+    let mut agent = place.agent();
+    agent.does("PRAGMA locking_mode = EXCLUSIVE");
+    agent.does(COMET);
+    check(&place, "state.db state.db-wal", &["comet"]);
+}
+
+#[test]
+fn leftover_empty_log_stays() {
+    let place = Place::new();
+    fs::write(place.folder.join("state.db-wal"), "").expect("an empty log");
+    check(&place, "state.db state.db-wal", &[]);
+}
+
+#[test]
+fn shared_memory_without_a_log_stays() {
+    let place = Place::new();
+    let mut agent = place.agent();
+    agent.does(COMET);
+    agent.crash();
+    fs::remove_file(place.folder.join("state.db-wal")).expect("no log");
+    check(&place, "state.db state.db-shm", &[]);
+}
+
+// ---- rollback journal ----
+
+#[test]
+fn closed_rollback_archive_gets_no_sidecar() {
+    let place = Place::new();
+    let mut agent = place.agent();
+    agent.does("PRAGMA journal_mode = DELETE");
+    agent.does(COMET);
+    agent.leave();
+    check(&place, "state.db", &["comet"]);
+}
+
+#[test]
+fn idle_rollback_agent_is_not_disturbed() {
+    let place = Place::new();
+    let mut agent = place.agent();
+    agent.does("PRAGMA journal_mode = DELETE");
+    agent.does(COMET);
+    check(&place, "state.db", &["comet"]);
+}
+
+#[test]
+fn spent_journals_stay() {
+    for mode in ["PERSIST", "TRUNCATE"] {
+        let place = Place::new();
+        let mut agent = place.agent();
+        agent.does("PRAGMA journal_mode = DELETE");
+        agent.does(&format!("PRAGMA journal_mode = {mode}"));
+        agent.does(COMET);
+        check(&place, "state.db state.db-journal", &["comet"]);
+        agent.leave();
+    }
+}
+
+#[test]
+fn open_transaction_of_a_rollback_archive_is_not_seen() {
+    let place = Place::new();
+    let mut agent = place.agent();
+    agent.does("PRAGMA journal_mode = DELETE");
+    agent.does(COMET);
+    agent.does("BEGIN IMMEDIATE");
+    agent.does(GHOST);
+    assert!(place.bytes("state.db-journal") > 0);
+    check(&place, "state.db state.db-journal", &["comet"]);
+}
+
+#[test]
+fn hot_journal_is_rolled_back_in_a_copy() {
+    let place = Place::new();
+    let mut agent = place.agent();
+    agent.does("PRAGMA journal_mode = DELETE");
+    agent.does(COMET);
+    let bytes = place.bytes("state.db");
+    agent.does(GHOSTS);
+    agent.crash();
+    assert!(place.bytes("state.db") > bytes, "the file holds pages of the open transaction");
+    check(&place, "state.db state.db-journal", &["comet"]);
+}
+
+#[test]
+fn locked_archive_is_refused_without_a_trace() {
+    let place = Place::new();
+    let mut agent = place.agent();
+    agent.does("PRAGMA journal_mode = DELETE");
+    assert_eq!(place.aft(&["index"]).code, 0);
+    agent.does(GHOSTS);
+    let before = place.seen();
+    for arguments in [&["index"][..], &["search", "lantern"], &["status"]] {
+        let ran = place.aft(arguments);
+        assert_eq!((ran.code, error_kind(&ran)), (3, "archive-unavailable".to_owned()), "{arguments:?}");
+        assert_eq!(place.seen(), before, "{arguments:?}");
+    }
+    agent.does("ROLLBACK");
+    check(&place, "state.db", &[]);
+}
+
+#[test]
+fn rollback_archive_beside_a_leftover_log_stays() {
+    let place = Place::new();
+    let mut agent = place.agent();
+    agent.does("PRAGMA journal_mode = DELETE");
+    agent.does(COMET);
+    agent.leave();
+    fs::write(place.folder.join("state.db-wal"), "").expect("an empty log");
+    check(&place, "state.db state.db-wal", &["comet"]);
+}
+
+// ---- paths and rights ----
+
+#[test]
+fn every_path_is_a_path() {
+    for (folder, file) in [
+        ("a b", "my state.db"),
+        ("what?mode=rw#x%41&y=z", "state?immutable=0#.db"),
+        ("it's \"quoted\"; \\ back", "'\".db"),
+        ("größe 文件夹 🚀", "состояние.db"),
+        ("two\nlines", "-dash.db"),
+        ("file:", ":memory:"),
+    ] {
+        let place = Place::at(folder.as_ref(), file.as_ref());
+        let mut agent = place.agent();
+        agent.does(COMET);
+        check(&place, &format!("{file} {file}-shm {file}-wal"), &["comet"]);
+        agent.leave();
+        check(&place, file, &["comet"]);
+    }
+}
+
+#[test]
+fn path_need_not_be_utf8() {
+    let place = Place::at(OsStr::from_bytes(b"caf\xe9"), "state.db".as_ref());
+    check(&place, "state.db", &[]);
+}
+
+#[test]
+fn symlinks_lead_to_the_archive_and_its_log() {
+    let mut place = Place::new();
+    let mut agent = place.agent();
+    agent.does(COMET);
+    let links = place.home.path().join("links");
+    fs::create_dir(&links).expect("a folder for links");
+    symlink(&place.archive, links.join("file.db")).expect("a link to the file");
+    symlink(&place.folder, links.join("folder")).expect("a link to the folder");
+    for link in [links.join("file.db"), links.join("folder").join("state.db")] {
+        place.archive = link;
+        check(&place, "state.db state.db-shm state.db-wal", &["comet"]);
+        // Both are one archive, so the next is asked for the same index: it must not be there yet.
+        fs::remove_dir_all(place.index()).expect("an index to forget");
+    }
+    let names: Vec<_> = fs::read_dir(&links).expect("links").collect();
+    assert_eq!(names.len(), 2, "nothing appears beside a link");
+}
+
+#[test]
+fn folders_that_may_not_be_written_are_read() {
+    let closed: fn(&Place) = |_| {};
+    let crashed = |place: &Place| {
+        let mut agent = place.agent();
+        agent.does(COMET);
+        agent.crash();
+    };
+    let copied = |place: &Place| {
+        let mut agent = place.agent();
+        agent.does(COMET);
+        agent.crash();
+        fs::remove_file(place.folder.join("state.db-shm")).expect("no -shm");
+    };
+    let hot = |place: &Place| {
+        let mut agent = place.agent();
+        agent.does("PRAGMA journal_mode = DELETE");
+        agent.does(COMET);
+        agent.does(GHOSTS);
+        agent.crash();
+    };
+    let states: [(fn(&Place), &str, &[&str]); 4] = [
+        (closed, "state.db", &[]),
+        (crashed, "state.db state.db-shm state.db-wal", &["comet"]),
+        (copied, "state.db state.db-wal", &["comet"]),
+        (hot, "state.db state.db-journal", &["comet"]),
+    ];
+    for (make, files, found) in states {
+        let mut place = Place::new();
+        make(&place);
+        place.forbid();
+        check(&place, files, found);
+    }
+}
+
+#[test]
+fn what_is_no_archive_is_refused_without_a_trace() {
+    let missing: fn(&Place) = |place| fs::remove_file(&place.archive).expect("no archive");
+    let folder = |place: &Place| {
+        fs::remove_file(&place.archive).expect("no archive");
+        fs::create_dir(&place.archive).expect("a folder");
+    };
+    let empty = |place: &Place| fs::write(&place.archive, "").expect("an empty file");
+    let short = |place: &Place| fs::write(&place.archive, "SQLite format 3\0").expect("a short file");
+    let text = |place: &Place| fs::write(&place.archive, "not a database ".repeat(500)).expect("a text");
+    let foreign = |place: &Place| {
+        place.agent().does("DROP TABLE messages");
+    };
+    let lacking = |place: &Place| {
+        place.agent().does("DROP INDEX idx_sessions_source; ALTER TABLE sessions RENAME COLUMN source TO x");
+    };
+    let beside_log = |place: &Place| {
+        let mut agent = place.agent();
+        agent.does(COMET);
+        agent.crash();
+        fs::write(&place.archive, "").expect("an empty file");
+    };
+    let beside_empty_log = |place: &Place| {
+        fs::write(&place.archive, "").expect("an empty file");
+        fs::write(place.folder.join("state.db-wal"), "").expect("an empty log");
+    };
+    let states: [(&str, fn(&Place), &str); 9] = [
+        ("missing", missing, "archive-unavailable"),
+        ("a folder", folder, "archive-unrecognized"),
+        ("empty", empty, "archive-unrecognized"),
+        ("a header alone", short, "archive-unrecognized"),
+        ("text", text, "archive-unrecognized"),
+        ("another program's", foreign, "archive-unrecognized"),
+        ("without a needed column", lacking, "archive-unrecognized"),
+        ("cut to nothing beside its log", beside_log, "archive-unrecognized"),
+        ("cut to nothing beside an empty log", beside_empty_log, "archive-unrecognized"),
+    ];
+    let mut wrong = Vec::new();
+    for (name, make, kind) in states {
+        let place = Place::new();
+        make(&place);
+        for arguments in COMMANDS {
+            let before = (place.names(), place.archive.is_file().then(|| place.seen()));
+            let ran = place.aft(arguments);
+            let after = (place.names(), place.archive.is_file().then(|| place.seen()));
+            if ran.code != 3 || error_kind(&ran) != kind {
+                wrong.push(format!("{name}: {arguments:?}: {ran:?}"));
+            }
+            if before != after {
+                wrong.push(format!("{name}: {arguments:?}: {:?} became {:?}", before.0, after.0));
+            }
+            if place.index().exists() {
+                wrong.push(format!("{name}: {arguments:?}: an index was made"));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+const COMMANDS: [&[&str]; 7] = [
+    &["search", "lantern"],
+    &["search", "--no-sync", "lantern"],
+    &["index"],
+    &["index", "--fresh"],
+    &["status"],
+    &["show", "1"],
+    &["verify"],
+];
+
+#[test]
+fn copy_above_two_gigabytes_needs_leave() {
+    let place = Place::new();
+    let mut agent = place.agent();
+    agent.does(COMET);
+    agent.crash();
+    fs::remove_file(place.folder.join("state.db-shm")).expect("no -shm");
+    // A hole: the file is large and holds nothing.
+    let file = fs::File::options().write(true).open(&place.archive).expect("the archive");
+    file.set_len(2 * 1024 * 1024 * 1024).expect("a large file");
+    let before = (place.names(), file.metadata().expect("metadata").modified().expect("a time"));
+    let ran = place.aft(&["index"]);
+    assert_eq!((ran.code, error_kind(&ran)), (3, "archive-needs-copy".to_owned()));
+    assert!(ran.stderr.contains("--allow-copy"), "{ran:?}");
+    let refused = Archive::at(&place.archive, false).expect("a file").read(|_| Ok(()));
+    assert_eq!(refused.expect_err("a refusal").kind(), ErrorKind::ArchiveNeedsCopy);
+    let after = (place.names(), file.metadata().expect("metadata").modified().expect("a time"));
+    assert_eq!(before, after);
+}
+
+// ---- a writer at work ----
+
+#[test]
+fn committing_agent_never_fails_and_keeps_its_sidecars() {
+    let place = Place::new();
+    let mut agent = place.agent();
+    agent.does("PRAGMA wal_autocheckpoint = 0");
+    agent.does(COMET);
+    let sidecars = || ["state.db", "state.db-wal", "state.db-shm"].map(|name| place.inode(name));
+    let before = sidecars();
+    for round in 0..20 {
+        let mut reading = place.start(if round % 2 == 0 { &["index"] } else { &["search", "comet"] });
+        agent.does(&vec![COMET; 15].join("; "));
+        match round % 4 {
+            1 => agent.does("PRAGMA wal_checkpoint(PASSIVE)"),
+            2 => agent.does("UPDATE messages SET active = 0 WHERE id = (SELECT max(id) FROM messages)"),
+            _ => String::new(),
+        };
+        let done = reading.wait().expect("aft ends");
+        assert!(done.success(), "round {round}: {done}");
+        assert_eq!(sidecars(), before, "round {round}");
+    }
+    assert_eq!(agent.does("SELECT count(*) FROM messages"), "304");
+    settle(&place, 304);
+}
+
+#[test]
+fn committing_rollback_agent_never_fails() {
+    let place = Place::new();
+    let mut agent = place.agent();
+    agent.does("PRAGMA journal_mode = DELETE");
+    for round in 0..20 {
+        let mut reading = place.start(if round % 2 == 0 { &["index"] } else { &["search", "comet"] });
+        agent.does(&vec![COMET; 15].join("; "));
+        let done = reading.wait().expect("aft ends");
+        assert!(done.success(), "round {round}: {done}");
+    }
+    assert_eq!(agent.does("SELECT count(*) FROM messages"), "303");
+    settle(&place, 303);
+}
+
+/// Once the agent rests, one more sync makes index and archive equal.
+fn settle(place: &Place, rows: u64) {
+    assert_eq!(place.aft(&["index"]).code, 0);
+    let verdict = place.aft(&["verify"]).json();
+    assert_eq!((&verdict["equal"], verdict["archive_rows"].as_u64()), (&true.into(), Some(rows)));
+}
+
+/// One process has one set of locks on a file, and closing any descriptor of it drops them all.
+#[test]
+fn reader_keeps_its_snapshot_while_another_handle_takes_a_stamp() {
+    for mode in ["WAL", "DELETE"] {
+        let place = Place::new();
+        let mut agent = place.agent();
+        agent.does(&format!("PRAGMA journal_mode = {mode}"));
+        agent.does(&format!("UPDATE messages SET content = 'lantern {}' WHERE id = 1", "old ".repeat(5_000)));
+        let mut archive = Archive::at(&place.archive, false).expect("a file");
+        let other = archive.another();
+        let seen = archive.read(|view| {
+            let before = view.rows_above(0)?;
+            other.stamp()?;
+            // Both must wait for the reader, or write where it does not look.
+            agent.tries("UPDATE messages SET content = 'lantern new' WHERE id = 1");
+            agent.tries("PRAGMA wal_checkpoint(TRUNCATE)");
+            Ok((before, view.message(1)?.expect("row 1").content))
+        });
+        let (rows, content) = seen.expect("one consistent state");
+        assert_eq!(rows, 3);
+        assert!(content.contains("old") && !content.contains("new"), "{mode}: the reader saw {content:.40}…");
+    }
+}
+
+// ---- the place, the agent, the check ----
+
+/// Runs every command on a state of the files and compares them before and after each.
+///
+/// `files` is the listing that makes the state; every archive has [`ROWS`], and `found` is what
+/// else must be there. What stands in no commit must not.
+#[track_caller]
+fn check(place: &Place, files: &str, found: &[&str]) {
+    assert_eq!(place.names().join(" "), files, "the files are in the state meant");
+    let _forget = fs::remove_dir_all(place.index());
+    let before = place.seen();
+    let aft = |arguments: &[&str]| {
+        let ran = place.aft(arguments);
+        assert_eq!(place.seen(), before, "aft {arguments:?} left a trace: {ran:?}");
+        assert_eq!(place.temporary(), 0, "aft {arguments:?} left its copy: {ran:?}");
+        ran
+    };
+    for arguments in [&["status"][..], &["verify"], &["show", "1"], &["search", "--no-sync", "lantern"]] {
+        let ran = aft(arguments);
+        assert_eq!((ran.code, error_kind(&ran)), (3, "index-missing".to_owned()), "{arguments:?}");
+    }
+    let comet = found.contains(&"comet").then_some(("comet", COMET_ID));
+    let rows = ROWS.len() as u64 + u64::from(comet.is_some());
+    for build in [&["search", "lantern"][..], &["index"], &["index", "--fresh"]] {
+        let ran = aft(build);
+        assert_eq!(ran.code, 0, "{build:?}: {ran:?}");
+        for (word, id) in ROWS.into_iter().chain(comet) {
+            for search in [&["search", word][..], &["search", "--no-sync", word]] {
+                let page = aft(search).json();
+                let ids: Vec<_> = page["results"].as_array().expect("hits").iter().map(|hit| &hit["message_id"]).collect();
+                assert_eq!(ids, [id], "{search:?}: {page}");
+            }
+            let shown = aft(&["show", &id.to_string()]).json();
+            assert!(shown["messages"].to_string().contains(word), "{shown}");
+        }
+        for word in ["comet", "ghost"].into_iter().filter(|word| !found.contains(word)) {
+            assert_eq!(aft(&["search", word]).json()["total"]["value"], 0, "{word}");
+        }
+        let status = aft(&["status"]).json();
+        assert_eq!((&status["index"]["state"], &status["index"]["rows"]), (&"ready".into(), &rows.into()));
+        let verdict = aft(&["verify"]).json();
+        assert_eq!((&verdict["equal"], &verdict["archive_rows"]), (&true.into(), &rows.into()));
+    }
+}
+
+fn error_kind(ran: &Ran) -> String {
+    let error: serde_json::Value =
+        serde_json::from_str(&ran.stderr).unwrap_or_else(|error| panic!("{error}: {ran:?}"));
+    error["error"]["kind"].as_str().unwrap_or_default().to_owned()
+}
+
+/// A folder with an archive, closed cleanly, and beside it the places of `aft`.
+struct Place {
+    home: TempDir,
+    folder: PathBuf,
+    archive: PathBuf,
+    /// Whom `aft` runs as where its rights must bind, though the tests run as root.
+    user: Option<u32>,
+}
+
+impl Place {
+    fn new() -> Self {
+        Self::at("agent".as_ref(), "state.db".as_ref())
+    }
+
+    fn at(folder: &OsStr, file: &OsStr) -> Self {
+        let home = tempfile::tempdir().expect("a temporary folder");
+        let folder = home.path().join(folder);
+        for folder in [&folder, &home.path().join("temporary")] {
+            fs::create_dir(folder).expect("a folder");
+        }
+        let archive = folder.join(file);
+        // By another name, as a plain path: the name itself may be one that SQLite reads otherwise.
+        let plain = home.path().join("plain.db");
+        let mut writer = Writer::create(&plain, Shape::V22, Fts::None).expect("a new archive");
+        writer.session(&Session { title: Some("harbor".to_owned()), ..Session::new("s") }).expect("a session");
+        for message in [
+            Message::user("the lantern hangs low"),
+            Message::thought("perhaps the buoy drifted"),
+            Message::tool("terminal", "anchor: dragging"),
+        ] {
+            writer.message("s", &message).expect("a message");
+        }
+        writer.close().expect("a clean close");
+        fs::rename(plain, &archive).expect("the archive in its place");
+        Self { home, folder, archive, user: None }
+    }
+
+    fn index(&self) -> PathBuf {
+        self.home.path().join("index")
+    }
+
+    /// Takes the right to write from everyone, and if we are one whom that does not bind, becomes
+    /// someone else for `aft`.
+    fn forbid(&mut self) {
+        let set = |path: &Path, mode| fs::set_permissions(path, Permissions::from_mode(mode)).expect("a mode");
+        for name in self.names() {
+            set(&self.folder.join(name), 0o444);
+        }
+        set(&self.folder, 0o555);
+        if fs::metadata(&self.folder).expect("a folder").uid() == 0 {
+            fs::create_dir(self.index()).expect("a folder");
+            fs::copy(aft().get_program(), self.program()).expect("a program anyone may run");
+            set(&self.program(), 0o755);
+            set(self.home.path(), 0o777);
+            set(&self.home.path().join("temporary"), 0o777);
+            self.user = Some(65_534);
+        }
+    }
+
+    fn program(&self) -> PathBuf {
+        self.home.path().join("aft")
+    }
+
+    fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = aft();
+        if let Some(user) = self.user {
+            command = Command::new(self.program());
+            command.stdin(Stdio::null()).uid(user).gid(user);
+        }
+        command.env("TMPDIR", self.home.path().join("temporary"));
+        command.arg("--json").arg("--archive").arg(&self.archive).arg("--index").arg(self.index());
+        command.args(arguments);
+        command
+    }
+
+    fn aft(&self, arguments: &[&str]) -> Ran {
+        run(&mut self.command(arguments))
+    }
+
+    fn start(&self, arguments: &[&str]) -> Child {
+        self.command(arguments).stdout(Stdio::null()).spawn().expect("aft can be started")
+    }
+
+    /// Opens the archive in a process of its own.
+    fn agent(&self) -> Agent {
+        Agent::on(&self.archive)
+    }
+
+    /// Everything that could change: the files, and the folder's own time, which tells of a file
+    /// that came and went.
+    fn seen(&self) -> (Trace, (i64, i64)) {
+        let folder = fs::metadata(&self.folder).expect("a folder");
+        (Trace::of(&self.folder), (folder.mtime(), folder.mtime_nsec()))
+    }
+
+    fn names(&self) -> Vec<String> {
+        let entries = fs::read_dir(&self.folder).expect("a folder");
+        let name = |entry: std::io::Result<fs::DirEntry>| {
+            entry.expect("an entry").file_name().into_string().expect("names here are UTF-8")
+        };
+        let mut names: Vec<String> = entries.map(name).collect();
+        names.sort_unstable();
+        names
+    }
+
+    fn temporary(&self) -> usize {
+        fs::read_dir(self.home.path().join("temporary")).expect("a folder").count()
+    }
+
+    fn bytes(&self, name: &str) -> u64 {
+        fs::metadata(self.folder.join(name)).expect("a file").len()
+    }
+
+    fn inode(&self, name: &str) -> u64 {
+        fs::metadata(self.folder.join(name)).expect("a file").ino()
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        // Or the folder could not be emptied.
+        let _gone = fs::set_permissions(&self.folder, Permissions::from_mode(0o755));
+    }
+}
+
+/// An agent: another process that has the archive open and does what it is told.
+struct Agent {
+    process: Child,
+    orders: Option<ChildStdin>,
+    answers: BufReader<ChildStderr>,
+}
+
+const AGENT_ARCHIVE: &str = "AFTERTHOUGHT_TEST_AGENT_ARCHIVE";
+
+impl Agent {
+    fn on(archive: &Path) -> Self {
+        let mut process = Command::new(std::env::current_exe().expect("the running test"))
+            .args(["--exact", "agent_process", "--ignored", "--nocapture"])
+            .env(AGENT_ARCHIVE, archive)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::null())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("an agent can be started");
+        let answers = BufReader::new(process.stderr.take().expect("a pipe"));
+        let mut agent = Self { orders: process.stdin.take(), process, answers };
+        agent.does("SELECT count(*) FROM sqlite_schema");
+        agent
+    }
+
+    /// Runs statements, each its own transaction unless they say otherwise. Returns the first value
+    /// of the last row; fails the test if the agent fails.
+    #[track_caller]
+    fn does(&mut self, sql: &str) -> String {
+        self.tries(sql).unwrap_or_else(|error| panic!("the agent failed at {sql:.80}: {error}"))
+    }
+
+    fn tries(&mut self, sql: &str) -> Result<String, String> {
+        let orders = self.orders.as_mut().expect("an agent that has not left");
+        writeln!(orders, "{sql}").expect("an agent that listens");
+        let mut answer = String::new();
+        self.answers.read_line(&mut answer).expect("an agent that answers");
+        let answer = answer.trim_end();
+        match answer.strip_prefix("ok ") {
+            Some(value) => Ok(value.to_owned()),
+            None => Err(answer.to_owned()),
+        }
+    }
+
+    /// Closes the archive as an agent does.
+    fn leave(mut self) {
+        self.orders = None;
+        assert!(self.process.wait().expect("an agent that ends").success());
+    }
+
+    /// Dies as a killed process does: no close, no rollback.
+    fn crash(self) {
+        drop(self);
+    }
+}
+
+impl Drop for Agent {
+    fn drop(&mut self) {
+        let _gone = self.process.kill();
+        let _gone = self.process.wait();
+    }
+}
+
+#[test]
+#[ignore = "is the agent's own process; the other tests start it"]
+fn agent_process() {
+    let Some(archive) = std::env::var_os(AGENT_ARCHIVE) else { return };
+    let connection = Connection::open(archive).expect("an archive");
+    // As the agent: it waits a second for a lock, and then its turn fails.
+    connection.busy_timeout(Duration::from_secs(1)).expect("a timeout");
+    for sql in std::io::stdin().lines() {
+        match last_value(&connection, &sql.expect("an order")) {
+            Ok(value) => eprintln!("ok {value}"),
+            Err(error) => eprintln!("failed: {error}"),
+        }
+    }
+    connection.close().expect("a clean close");
+}
+
+fn last_value(connection: &Connection, sql: &str) -> rusqlite::Result<String> {
+    let mut last = String::new();
+    let mut batch = Batch::new(connection, sql);
+    while let Some(mut statement) = batch.next()? {
+        let mut rows = statement.query([])?;
+        while let Some(row) = rows.next()? {
+            last = match row.get(0)? {
+                Value::Text(text) => text,
+                Value::Integer(number) => number.to_string(),
+                other => format!("{other:?}"),
+            };
+        }
+    }
+    Ok(last)
+}

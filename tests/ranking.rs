@@ -122,7 +122,7 @@ fn random_of<'a, T>(random: &mut Random, of: &'a [T]) -> &'a T {
 }
 
 fn random_text(random: &mut Random, words_max: u64) -> String {
-    let words: Vec<&str> = (0..1 + random.below(words_max)).map(|_| *random_of(random, &WORDS)).collect();
+    let words: Vec<&str> = (0..=random.below(words_max)).map(|_| *random_of(random, &WORDS)).collect();
     words.join(" ")
 }
 

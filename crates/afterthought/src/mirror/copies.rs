@@ -57,7 +57,8 @@ impl RowChanges {
         remove.extend(write.iter().map(|(id, _)| *id).filter(|id| marks.contains_key(id)));
         // In the order of the table: neighbours share pages.
         write.sort_unstable();
-        let rows_read = candidates.iter().filter(|group| group.len() > 1).map(|group| group.len() as u64).sum();
+        let rows_read =
+            candidates.iter().filter(|group| group.len() > 1).map(|group| group.len() as u64).sum();
         Ok(Self { write, remove, empty: heads.is_empty(), rows_read })
     }
 }
