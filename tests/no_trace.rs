@@ -81,7 +81,7 @@ fn live_log_may_be_empty() {
 fn live_log_may_have_begun_anew() {
     let place = Place::new();
     let mut agent = place.agent();
-    agent.does("UPDATE messages SET content = content || ' still' WHERE id = 1");
+    agent.does("UPDATE messages SET content = content || ' ' || hex(zeroblob(20000)) WHERE id = 1");
     agent.does("PRAGMA wal_checkpoint(RESTART)");
     let bytes = place.bytes("state.db-wal");
     agent.does(COMET);
@@ -102,9 +102,7 @@ fn open_transaction_of_a_live_log_is_not_seen() {
 #[test]
 fn crashed_log_keeps_its_rows() {
     let place = Place::new();
-    let mut agent = place.agent();
-    agent.does(COMET);
-    agent.crash();
+    crash_in_log(&place);
     check(&place, "state.db state.db-shm state.db-wal", &["comet"]);
 }
 
@@ -122,9 +120,7 @@ fn crashed_transaction_of_a_log_is_not_seen() {
 fn shared_memory_may_be_empty_or_garbage() {
     for shm in [Vec::new(), vec![0x5A; 32 * 1024]] {
         let place = Place::new();
-        let mut agent = place.agent();
-        agent.does(COMET);
-        agent.crash();
+        crash_in_log(&place);
         fs::write(place.folder.join("state.db-shm"), shm).expect("another -shm");
         check(&place, "state.db state.db-shm state.db-wal", &["comet"]);
     }
@@ -146,7 +142,7 @@ fn torn_end_of_a_log_is_not_read() {
             // What is in shared memory is as old as the machine's last boot: it went with it.
             fs::write(place.folder.join("state.db-shm"), "").expect("an empty -shm");
         } else {
-            fs::remove_file(place.folder.join("state.db-shm")).expect("no -shm");
+            place.lose("state.db-shm");
         }
         let files = if with_shm { "state.db state.db-shm state.db-wal" } else { "state.db state.db-wal" };
         check(&place, files, &["comet"]);
@@ -159,10 +155,8 @@ const GHOST: &str =
 #[test]
 fn log_without_shared_memory_is_read_from_a_copy() {
     let place = Place::new();
-    let mut agent = place.agent();
-    agent.does(COMET);
-    agent.crash();
-    fs::remove_file(place.folder.join("state.db-shm")).expect("no -shm");
+    crash_in_log(&place);
+    place.lose("state.db-shm");
     check(&place, "state.db state.db-wal", &["comet"]);
 }
 
@@ -185,10 +179,8 @@ fn leftover_empty_log_stays() {
 #[test]
 fn shared_memory_without_a_log_stays() {
     let place = Place::new();
-    let mut agent = place.agent();
-    agent.does(COMET);
-    agent.crash();
-    fs::remove_file(place.folder.join("state.db-wal")).expect("no log");
+    crash_in_log(&place);
+    place.lose("state.db-wal");
     check(&place, "state.db state.db-shm", &[]);
 }
 
@@ -241,13 +233,7 @@ fn open_transaction_of_a_rollback_archive_is_not_seen() {
 #[test]
 fn hot_journal_is_rolled_back_in_a_copy() {
     let place = Place::new();
-    let mut agent = place.agent();
-    agent.does("PRAGMA journal_mode = DELETE");
-    agent.does(COMET);
-    let bytes = place.bytes("state.db");
-    agent.does(GHOSTS);
-    agent.crash();
-    assert!(place.bytes("state.db") > bytes, "the file holds pages of the open transaction");
+    crash_in_journal(&place);
     check(&place, "state.db state.db-journal", &["comet"]);
 }
 
@@ -326,38 +312,24 @@ fn symlinks_lead_to_the_archive_and_its_log() {
 }
 
 #[test]
-fn folders_that_may_not_be_written_are_read() {
-    let closed: fn(&Place) = |_| {};
-    let crashed = |place: &Place| {
-        let mut agent = place.agent();
-        agent.does(COMET);
-        agent.crash();
-    };
-    let copied = |place: &Place| {
-        let mut agent = place.agent();
-        agent.does(COMET);
-        agent.crash();
-        fs::remove_file(place.folder.join("state.db-shm")).expect("no -shm");
-    };
-    let hot = |place: &Place| {
-        let mut agent = place.agent();
-        agent.does("PRAGMA journal_mode = DELETE");
-        agent.does(COMET);
-        agent.does(GHOSTS);
-        agent.crash();
-    };
-    let states: [(fn(&Place), &str, &[&str]); 4] = [
-        (closed, "state.db", &[]),
-        (crashed, "state.db state.db-shm state.db-wal", &["comet"]),
-        (copied, "state.db state.db-wal", &["comet"]),
-        (hot, "state.db state.db-journal", &["comet"]),
-    ];
-    for (make, files, found) in states {
-        let mut place = Place::new();
-        make(&place);
-        place.forbid();
-        check(&place, files, found);
-    }
+fn files_that_may_not_be_written_are_read() {
+    check(&Place::new().forbid(), "state.db", &[]);
+
+    let place = Place::new();
+    crash_in_log(&place);
+    check(&place.forbid(), "state.db state.db-shm state.db-wal", &["comet"]);
+
+    let place = Place::new();
+    crash_in_log(&place);
+    place.lose("state.db-shm");
+    check(&place.forbid(), "state.db state.db-wal", &["comet"]);
+}
+
+#[test]
+fn hot_journal_that_may_not_be_written_is_rolled_back_in_a_copy() {
+    let place = Place::new();
+    crash_in_journal(&place);
+    check(&place.forbid(), "state.db state.db-journal", &["comet"]);
 }
 
 #[test]
@@ -377,9 +349,7 @@ fn what_is_no_archive_is_refused_without_a_trace() {
         place.agent().does("DROP INDEX idx_sessions_source; ALTER TABLE sessions RENAME COLUMN source TO x");
     };
     let beside_log = |place: &Place| {
-        let mut agent = place.agent();
-        agent.does(COMET);
-        agent.crash();
+        crash_in_log(place);
         fs::write(&place.archive, "").expect("an empty file");
     };
     let beside_empty_log = |place: &Place| {
@@ -432,10 +402,8 @@ const COMMANDS: [&[&str]; 7] = [
 #[test]
 fn copy_above_two_gigabytes_needs_leave() {
     let place = Place::new();
-    let mut agent = place.agent();
-    agent.does(COMET);
-    agent.crash();
-    fs::remove_file(place.folder.join("state.db-shm")).expect("no -shm");
+    crash_in_log(&place);
+    place.lose("state.db-shm");
     // A hole: the file is large and holds nothing.
     let file = fs::File::options().write(true).open(&place.archive).expect("the archive");
     file.set_len(2 * 1024 * 1024 * 1024).expect("a large file");
@@ -490,6 +458,34 @@ fn committing_rollback_agent_never_fails() {
     settle(&place, 303);
 }
 
+#[test]
+fn committing_agent_that_shares_nothing_is_copied_whole() {
+    let place = Place::new();
+    let mut agent = place.agent();
+    agent.does("PRAGMA locking_mode = EXCLUSIVE");
+    agent.does("PRAGMA wal_autocheckpoint = 1");
+    agent.does("PRAGMA synchronous = OFF");
+    // Large enough that the copy takes a while.
+    agent.does(&FILLER.replace("500", "2000"));
+    for round in 0..40 {
+        let mut reading = place.start(&["index"]);
+        let mut rounds = 0;
+        let done = loop {
+            agent.does(&FILLER.replace("500", "2"));
+            rounds += 1;
+            if let Some(done) = reading.try_wait().expect("aft runs") {
+                break done;
+            }
+        };
+        eprintln!("round {round}: {rounds} {done}");
+        assert!(done.success(), "round {round}: {done}");
+    }
+}
+
+const FILLER: &str = "WITH RECURSIVE n(i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM n WHERE i < 500) \
+    INSERT INTO messages (session_id, role, content, timestamp) \
+    SELECT 's', 'user', 'filler ' || hex(zeroblob(3000)), 1767225800 + i FROM n";
+
 /// Once the agent rests, one more sync makes index and archive equal.
 fn settle(place: &Place, rows: u64) {
     assert_eq!(place.aft(&["index"]).code, 0);
@@ -497,31 +493,74 @@ fn settle(place: &Place, rows: u64) {
     assert_eq!((&verdict["equal"], verdict["archive_rows"].as_u64()), (&true.into(), Some(rows)));
 }
 
-/// One process has one set of locks on a file, and closing any descriptor of it drops them all.
 #[test]
-fn reader_keeps_its_snapshot_while_another_handle_takes_a_stamp() {
+fn reader_keeps_its_snapshot_while_the_agent_writes() {
     for mode in ["WAL", "DELETE"] {
-        let place = Place::new();
-        let mut agent = place.agent();
-        agent.does(&format!("PRAGMA journal_mode = {mode}"));
-        agent.does(&format!("UPDATE messages SET content = 'lantern {}' WHERE id = 1", "old ".repeat(5_000)));
-        let mut archive = Archive::at(&place.archive, false).expect("a file");
-        let other = archive.another();
-        let seen = archive.read(|view| {
-            let before = view.rows_above(0)?;
-            other.stamp()?;
-            // Both must wait for the reader, or write where it does not look.
-            agent.tries("UPDATE messages SET content = 'lantern new' WHERE id = 1");
-            agent.tries("PRAGMA wal_checkpoint(TRUNCATE)");
-            Ok((before, view.message(1)?.expect("row 1").content))
-        });
-        let (rows, content) = seen.expect("one consistent state");
-        assert_eq!(rows, 3);
-        assert!(content.contains("old") && !content.contains("new"), "{mode}: the reader saw {content:.40}…");
+        keeps_its_snapshot(mode, |_| Ok(()));
     }
 }
 
+#[test]
+fn reader_of_a_log_keeps_its_snapshot_while_another_handle_looks() {
+    keeps_its_snapshot("WAL", |other| other.stamp().map(|_| ()));
+}
+
+#[test]
+fn reader_of_a_rollback_archive_keeps_its_snapshot_while_another_handle_looks() {
+    keeps_its_snapshot("DELETE", |other| other.stamp().map(|_| ()));
+}
+
+#[test]
+fn reader_keeps_its_snapshot_while_another_handle_reads() {
+    for mode in ["WAL", "DELETE"] {
+        keeps_its_snapshot(mode, |other| other.read(|view| view.rows_above(0).map(|_| ())));
+    }
+}
+
+/// Reads, does `meanwhile` on a second handle, lets the agent write, and reads on. A process has one
+/// set of locks on a file, and closing any descriptor of that file drops them all.
+#[track_caller]
+fn keeps_its_snapshot(mode: &str, mut meanwhile: impl FnMut(&mut Archive) -> afterthought::Result<()>) {
+    let place = Place::new();
+    let mut agent = place.agent();
+    agent.does(&format!("PRAGMA journal_mode = {mode}"));
+    // Long enough that the row's pages are read only when the row is asked for.
+    agent.does(&format!("UPDATE messages SET content = '{}' WHERE id = 1", "old ".repeat(5_000)));
+    let mut archive = Archive::at(&place.archive, false).expect("a file");
+    let mut other = archive.another();
+    let seen = archive.read(|view| {
+        view.rows_above(0)?;
+        meanwhile(&mut other)?;
+        // A writer has to wait for the reader, or to write where it does not look.
+        let new = "new ".repeat(5_000);
+        let _busy = agent.tries(&format!("UPDATE messages SET content = '{new}' WHERE id = 1"));
+        let _busy = agent.tries("PRAGMA wal_checkpoint(TRUNCATE)");
+        let _busy = agent.tries("DELETE FROM messages; VACUUM");
+        Ok(view.message(1)?.map(|message| message.content))
+    });
+    let content = seen.expect("a state that can be read").expect("row 1, as when the read began");
+    assert!(content.starts_with("old") && !content.contains("new"), "the reader saw {content:.40}");
+}
+
 // ---- the place, the agent, the check ----
+
+/// Dies with [`COMET`] committed to the log alone.
+fn crash_in_log(place: &Place) {
+    let mut agent = place.agent();
+    agent.does(COMET);
+    agent.crash();
+}
+
+/// Dies with half a transaction in the file itself.
+fn crash_in_journal(place: &Place) {
+    let mut agent = place.agent();
+    agent.does("PRAGMA journal_mode = DELETE");
+    agent.does(COMET);
+    let bytes = place.bytes("state.db");
+    agent.does(GHOSTS);
+    agent.crash();
+    assert!(place.bytes("state.db") > bytes, "the file holds pages of the open transaction");
+}
 
 /// Runs every command on a state of the files and compares them before and after each.
 ///
@@ -540,7 +579,7 @@ fn check(place: &Place, files: &str, found: &[&str]) {
     };
     for arguments in [&["status"][..], &["verify"], &["show", "1"], &["search", "--no-sync", "lantern"]] {
         let ran = aft(arguments);
-        assert_eq!((ran.code, error_kind(&ran)), (3, "index-missing".to_owned()), "{arguments:?}");
+        assert_eq!((ran.code, error_kind(&ran)), (3, "index-missing".to_owned()), "{ran:?}");
     }
     let comet = found.contains(&"comet").then_some(("comet", COMET_ID));
     let rows = ROWS.len() as u64 + u64::from(comet.is_some());
@@ -550,7 +589,8 @@ fn check(place: &Place, files: &str, found: &[&str]) {
         for (word, id) in ROWS.into_iter().chain(comet) {
             for search in [&["search", word][..], &["search", "--no-sync", word]] {
                 let page = aft(search).json();
-                let ids: Vec<_> = page["results"].as_array().expect("hits").iter().map(|hit| &hit["message_id"]).collect();
+                let ids: Vec<_> =
+                    page["results"].as_array().expect("hits").iter().map(|hit| &hit["message_id"]).collect();
                 assert_eq!(ids, [id], "{search:?}: {page}");
             }
             let shown = aft(&["show", &id.to_string()]).json();
@@ -596,7 +636,9 @@ impl Place {
         // By another name, as a plain path: the name itself may be one that SQLite reads otherwise.
         let plain = home.path().join("plain.db");
         let mut writer = Writer::create(&plain, Shape::V22, Fts::None).expect("a new archive");
-        writer.session(&Session { title: Some("harbor".to_owned()), ..Session::new("s") }).expect("a session");
+        writer
+            .session(&Session { title: Some("harbor".to_owned()), ..Session::new("s") })
+            .expect("a session");
         for message in [
             Message::user("the lantern hangs low"),
             Message::thought("perhaps the buoy drifted"),
@@ -613,22 +655,27 @@ impl Place {
         self.home.path().join("index")
     }
 
+    fn lose(&self, name: &str) {
+        fs::remove_file(self.folder.join(name)).expect("a file to lose");
+    }
+
     /// Takes the right to write from everyone, and if we are one whom that does not bind, becomes
     /// someone else for `aft`.
-    fn forbid(&mut self) {
-        let set = |path: &Path, mode| fs::set_permissions(path, Permissions::from_mode(mode)).expect("a mode");
+    fn forbid(mut self) -> Self {
+        let set =
+            |path: &Path, mode| fs::set_permissions(path, Permissions::from_mode(mode)).expect("a mode");
         for name in self.names() {
             set(&self.folder.join(name), 0o444);
         }
         set(&self.folder, 0o555);
         if fs::metadata(&self.folder).expect("a folder").uid() == 0 {
-            fs::create_dir(self.index()).expect("a folder");
             fs::copy(aft().get_program(), self.program()).expect("a program anyone may run");
             set(&self.program(), 0o755);
             set(self.home.path(), 0o777);
             set(&self.home.path().join("temporary"), 0o777);
             self.user = Some(65_534);
         }
+        self
     }
 
     fn program(&self) -> PathBuf {
@@ -717,9 +764,7 @@ impl Agent {
             .spawn()
             .expect("an agent can be started");
         let answers = BufReader::new(process.stderr.take().expect("a pipe"));
-        let mut agent = Self { orders: process.stdin.take(), process, answers };
-        agent.does("SELECT count(*) FROM sqlite_schema");
-        agent
+        Self { orders: process.stdin.take(), process, answers }
     }
 
     /// Runs statements, each its own transaction unless they say otherwise. Returns the first value
@@ -734,7 +779,7 @@ impl Agent {
         writeln!(orders, "{sql}").expect("an agent that listens");
         let mut answer = String::new();
         self.answers.read_line(&mut answer).expect("an agent that answers");
-        let answer = answer.trim_end();
+        let answer = answer.trim_end_matches('\n');
         match answer.strip_prefix("ok ") {
             Some(value) => Ok(value.to_owned()),
             None => Err(answer.to_owned()),

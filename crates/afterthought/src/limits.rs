@@ -48,6 +48,8 @@ pub const WRITER_ARENA_BYTES: usize = 96 * 1024 * 1024;
 pub const WRITER_THREADS: usize = 2;
 /// Longest time between two commits of a long sync, in milliseconds.
 pub const COMMIT_AGE_MS_MAX: u128 = 4_000;
+/// The same for the first commit: a new index should soon answer something.
+pub const COMMIT_FIRST_MS_MAX: u128 = 1_000;
 
 /// Rows read from the archive in one read transaction.
 pub const BATCH_ROWS_MAX: usize = 2_000;

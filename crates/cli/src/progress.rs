@@ -19,24 +19,25 @@ pub(crate) struct Reporter {
     how: ProgressArg,
     bar: Option<ProgressBar>,
     last_line: Instant,
+    watching: Arc<AtomicBool>,
     interrupted: Arc<AtomicBool>,
 }
 
 impl Reporter {
     /// Starts watching; from here on Ctrl-C stops the sync in good order.
     pub(crate) fn new(how: ProgressArg) -> Self {
-        let interrupted = Arc::new(AtomicBool::new(false));
-        let flag = Arc::clone(&interrupted);
+        let (watching, interrupted) = (Arc::new(AtomicBool::new(true)), Arc::new(AtomicBool::new(false)));
+        let (watches, flag) = (Arc::clone(&watching), Arc::clone(&interrupted));
         let set = ctrlc::set_handler(move || {
-            // The second Ctrl-C does not wait.
-            if flag.swap(true, Ordering::Relaxed) {
+            // Only a sync needs good order, and a second Ctrl-C does not wait for it.
+            if !watches.load(Ordering::Relaxed) || flag.swap(true, Ordering::Relaxed) {
                 std::process::exit(130);
             }
         });
         if let Err(error) = set {
             eprintln!("aft: Ctrl-C will end the sync at once: {error}");
         }
-        Self { how, bar: None, last_line: Instant::now(), interrupted }
+        Self { how, bar: None, last_line: Instant::now(), watching, interrupted }
     }
 
     /// Shows the state of things, and hands Ctrl-C on.
@@ -60,6 +61,7 @@ impl Reporter {
         if let Some(bar) = self.bar {
             bar.finish_and_clear();
         }
+        self.watching.store(false, Ordering::Relaxed);
         self.interrupted.load(Ordering::Relaxed)
     }
 

@@ -159,23 +159,20 @@ fn collect_parts(value: &Value, decoded: &mut Decoded) {
     }
 }
 
-/// Collects the leaf values of arguments that are JSON inside a JSON string. Returns whether
-/// they could be decoded; if not, the raw string stands in.
+/// Collects the leaf values of arguments that are JSON inside a JSON string; some agents write
+/// plain text there. Returns whether nothing looked like JSON and was none.
 fn argument_values(arguments: &Value, values: &mut Vec<String>) -> bool {
     let Value::String(encoded) = arguments else {
         leaf_values(arguments, values);
         return true;
     };
-    if encoded.trim().is_empty() {
+    let begins_json = encoded.trim_start().starts_with(['{', '[', '"']);
+    if begins_json && let Some(decoded) = parse(encoded) {
+        leaf_values(&decoded, values);
         return true;
     }
-    if let Some(decoded) = parse(encoded) {
-        leaf_values(&decoded, values);
-        true
-    } else {
-        values.push(readable(encoded).into_owned());
-        false
-    }
+    values.push(readable(encoded).into_owned());
+    !begins_json
 }
 
 fn leaf_values(value: &Value, values: &mut Vec<String>) {
@@ -346,7 +343,10 @@ mod tests {
         let raw = r#"[{"id":"call_1","function":{"name":"terminal","arguments":"{\"command\":\"echo \\u90e8\\u7f72\",\"n\":3}"}}]"#;
         assert_eq!(tool_calls(raw).text, "terminal(echo 部署, 3)");
         assert_eq!(tool_calls(r#"[{"name":"read","arguments":{"path":"a.rs"}}]"#).text, "read(a.rs)");
+        let plain = tool_calls(r#"[{"function":{"name":"Glob","arguments":"pattern `*.rs`"}}]"#);
+        assert_eq!((plain.text.as_str(), plain.damaged), ("Glob(pattern `*.rs`)", false));
         assert!(tool_calls("[{oops").damaged);
+        assert!(tool_calls(r#"[{"name":"x","arguments":"{cut"}]"#).damaged);
     }
 
     #[test]

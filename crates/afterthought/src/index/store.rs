@@ -28,6 +28,9 @@ pub enum Access {
     ReadOnly,
 }
 
+/// Commits that may fall between the two halves of opening one snapshot.
+const SNAPSHOT_ATTEMPTS_MAX: usize = 100;
+
 /// One open generation of an index.
 #[derive(Clone)]
 pub struct Store {
@@ -103,7 +106,7 @@ impl Store {
     /// Returns the newest commit, with its checkpoint.
     pub fn snapshot(&self) -> Result<Snapshot> {
         // Another process may commit between the two reads: take both again until they agree.
-        loop {
+        for _ in 0..SNAPSHOT_ATTEMPTS_MAX {
             self.reader.reload().map_err(|error| sorted(&self.path, error))?;
             let searcher = self.reader.searcher();
             let metas = self.index.load_metas().map_err(|error| sorted(&self.path, error))?;
@@ -116,6 +119,9 @@ impl Store {
                 return Ok(Snapshot::new(searcher, self.fields, checkpoint));
             }
         }
+        Err(Error::new(ErrorKind::IndexDamaged, "open index", self.path.display())
+            .because("its segments never agreed with its commit")
+            .hint("run: aft index --fresh"))
     }
 
     fn checkpoint(&self, payload: Option<&str>) -> Result<Checkpoint> {

@@ -10,7 +10,7 @@ use parking_lot::Mutex;
 use crate::archive::{Archive, Stamp};
 use crate::error::Result;
 use crate::index::{FORMAT, Folder, KnownSession, Snapshot, Store, Writer};
-use crate::limits::{BATCH_BYTES_MAX, BATCH_ROWS_MAX, COMMIT_AGE_MS_MAX};
+use crate::limits::{BATCH_BYTES_MAX, BATCH_ROWS_MAX, COMMIT_AGE_MS_MAX, COMMIT_FIRST_MS_MAX};
 use crate::model::{Checkpoint, Message, SyncStats};
 use crate::text;
 
@@ -316,7 +316,8 @@ impl Work {
     }
 
     fn commit_due(&self) -> bool {
-        self.committed.elapsed().as_millis() >= COMMIT_AGE_MS_MAX
+        let age_max = if self.checkpoint.committed_ms == 0 { COMMIT_FIRST_MS_MAX } else { COMMIT_AGE_MS_MAX };
+        self.committed.elapsed().as_millis() >= age_max
     }
 
     fn commit(&mut self, writer: &mut Writer) -> Result<()> {
