@@ -1,5 +1,7 @@
 //! The command line as types. Help texts are written here, for people.
 
+#![expect(clippy::doc_markdown, reason = "help texts are shown as they stand, not as Markdown")]
+
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -26,7 +28,7 @@ pub(crate) struct Cli {
 
 #[derive(Args, Debug)]
 pub(crate) struct Global {
-    /// The archive: an agent's SQLite file [default: $`HERMES_HOME/state.db`, else ~/.hermes/state.db]
+    /// The archive: an agent's SQLite file [default: $HERMES_HOME/state.db, else ~/.hermes/state.db]
     #[arg(long, value_name = "PATH", env = "AFTERTHOUGHT_ARCHIVE", global = true, hide_env_values = true)]
     pub(crate) archive: Option<PathBuf>,
     /// Folder for indexes [default: the user's data folder, such as ~/.local/share/afterthought]
@@ -46,17 +48,13 @@ pub(crate) struct Global {
 #[derive(Debug, Subcommand)]
 #[expect(clippy::large_enum_variant, reason = "one value a run")]
 pub(crate) enum Command {
-    /// Search messages, reasoning and tool calls, best match first
     Search(Search),
-    /// Bring the index up to date, or build it
     Index(Index),
     /// Show how true the index is, and what it costs
     Status,
-    /// Show a message and its neighbours
     Show(Show),
     /// Prove that the index holds exactly the archive's rows
     Verify,
-    /// Generate a small archive and search it: nothing else needed
     Demo(Demo),
 }
 
@@ -82,7 +80,7 @@ pub(crate) struct Search {
     /// Where a match may stand [default: all]
     #[arg(long = "in", value_name = "ORIGIN", value_delimiter = ',', value_enum)]
     pub(crate) origins: Vec<OriginArg>,
-    /// Only these roles, such as user or assistant [default: all but `session_meta`]
+    /// Only these roles, such as user or assistant [default: all but session_meta]
     #[arg(long, value_name = "ROLE", value_delimiter = ',')]
     pub(crate) role: Vec<String>,
     /// Only sessions from these sources, such as cli or telegram
@@ -115,7 +113,7 @@ pub(crate) struct Search {
     /// Skip this many hits
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub(crate) offset: usize,
-    /// Weigh a field, such as reasoning=2; fields: content, reasoning, `tool_calls`, `tool_name`, `tool_output`, title
+    /// Weigh a field, such as reasoning=2; fields: content, reasoning, tool_calls, tool_name, tool_output, title
     #[arg(long, value_name = "FIELD=X", value_delimiter = ',', value_parser = boost)]
     pub(crate) boost: Vec<(afterthought::Field, f32)>,
     /// Weigh words that stand side by side
@@ -188,6 +186,7 @@ pub(crate) enum ProgressArg {
     None,
 }
 
+/// Show a message and its neighbours, whole, as the archive holds them.
 #[derive(Args, Debug)]
 pub(crate) struct Show {
     /// The message's id, as shown by aft search
@@ -198,6 +197,10 @@ pub(crate) struct Show {
     pub(crate) context: usize,
 }
 
+/// Generate a small archive and search it: nothing else needed.
+///
+/// Writes half a year of an imaginary agent, mirrors it, and asks it what the agent's own FTS5
+/// search cannot answer.
 #[derive(Args, Debug)]
 pub(crate) struct Demo {
     /// Where to put the demo's archive and index [default: afterthought-demo in the temporary folder]

@@ -100,7 +100,7 @@ fn next_steps(archive: &Path, index: &Path) -> String {
     let aft = invocation();
     let place = format!("--archive {} --index {}", shell(archive), shell(index));
     format!(
-        "Next, on this archive:\n  {aft} {place} search --in thought '\"lock order\"'\non your own (a Hermes state.db is found by itself):\n  {aft} search WHAT YOU REMEMBER\n  {aft} --archive PATH search WHAT YOU REMEMBER\n"
+        "Next, on this archive:\n  {aft} {place} search --in thought '\"lock file\"'\non your own (a Hermes state.db is found by itself):\n  {aft} search WHAT YOU REMEMBER\n  {aft} --archive PATH search WHAT YOU REMEMBER\n"
     )
 }
 

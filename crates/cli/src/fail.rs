@@ -102,15 +102,12 @@ pub(crate) fn refused(error: &clap::Error, typed: &[OsString], json: bool) -> Ex
     }
     let line = (error.kind() == ClapKind::UnknownArgument).then(|| with_separator(typed)).flatten();
     let hint = line.as_ref().map(|line| format!("to search for it, type: {line}"));
-    if json {
+    if json || hint.is_some() {
         let message = error.to_string();
         let first = message.lines().next().unwrap_or_default().trim_start_matches("error: ").to_owned();
-        return say(true, ErrorKind::Usage, &first, Some(hint.as_deref().unwrap_or("see: aft --help")));
+        return say(json, ErrorKind::Usage, &first, Some(hint.as_deref().unwrap_or("see: aft --help")));
     }
     let _closed = error.print();
-    if let Some(hint) = hint {
-        eprintln!("\n{hint}");
-    }
     ExitCode::from(exit_code(ErrorKind::Usage))
 }
 
