@@ -8,6 +8,7 @@ mod read;
 mod stamp;
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 pub use columns::signature_term;
 pub use read::{RowHead, Signature, View};
@@ -17,13 +18,14 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::limits::{ARCHIVE_COPY_BYTES_MAX, BATCH_RETRIES_MAX};
 
 use columns::Columns;
-use open::{Mode, Opened};
+use open::{Mode, Opened, SharedCopy};
 
 /// One archive, as one thread reads it. The connection is opened on first use, reopened when the
 /// files' state asks for it, and holds no transaction between reads.
 pub struct Archive {
     path: PathBuf,
     copy_bytes_max: u64,
+    copy: SharedCopy,
     opened: Option<(Opened, Columns)>,
 }
 
@@ -41,13 +43,18 @@ impl Archive {
                 .hint("give the path of the state.db inside it"));
         }
         let copy_bytes_max = if allow_copy { u64::MAX } else { ARCHIVE_COPY_BYTES_MAX };
-        Ok(Self { path, copy_bytes_max, opened: None })
+        Ok(Self { path, copy_bytes_max, copy: SharedCopy::default(), opened: None })
     }
 
     /// Returns another handle to the same archive, for another thread.
     #[must_use]
     pub fn another(&self) -> Self {
-        Self { path: self.path.clone(), copy_bytes_max: self.copy_bytes_max, opened: None }
+        Self {
+            path: self.path.clone(),
+            copy_bytes_max: self.copy_bytes_max,
+            copy: Arc::clone(&self.copy),
+            opened: None,
+        }
     }
 
     /// Returns the archive's canonical path.
@@ -82,8 +89,7 @@ impl Archive {
             if opened.mode.follows() {
                 return result;
             }
-            let steady = Stamp::take(&path).is_ok_and(|after| after == opened.stamp);
-            if steady || opened.mode == Mode::Copy {
+            if Stamp::take(&path).is_ok_and(|after| after == opened.stamp) {
                 return result;
             }
             self.opened = None;
@@ -104,7 +110,7 @@ impl Archive {
         });
         if !fits {
             self.opened = None;
-            let opened = open::open(&self.path, stamp, self.copy_bytes_max)?;
+            let opened = open::open(&self.path, stamp, self.copy_bytes_max, &self.copy)?;
             let columns = Columns::of(&opened.connection, &self.path)?;
             self.opened = Some((opened, columns));
         }

@@ -13,8 +13,10 @@ use std::fmt::Write as _;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 use tempfile::TempDir;
 
@@ -22,14 +24,26 @@ use crate::error::{Error, ErrorKind, Result};
 
 use super::stamp::{Stamp, sidecar};
 
+/// The database's name inside a private copy.
+const COPY_NAME: &str = "archive.db";
+
 /// An open connection and what it was opened on.
 pub(super) struct Opened {
     pub(super) connection: Connection,
     pub(super) stamp: Stamp,
     pub(super) mode: Mode,
-    /// The private copy, removed with the connection.
-    _copy: Option<TempDir>,
+    /// The private copy that the connection reads.
+    _copy: Option<Arc<PrivateCopy>>,
 }
+
+/// A copy of the archive's files that nobody else can read; removed on drop.
+pub(super) struct PrivateCopy {
+    folder: TempDir,
+    stamp: Stamp,
+}
+
+/// The latest private copy, shared by every handle to one archive.
+pub(super) type SharedCopy = Arc<Mutex<Option<Arc<PrivateCopy>>>>;
 
 /// How the files' state makes us open them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,25 +71,26 @@ impl Mode {
         }
     }
 
-    /// Tells whether the connection sees later commits by itself.
+    /// Tells whether locks keep a read consistent and later reads see later commits. Without, a
+    /// read counts only if the files did not change meanwhile.
     pub(super) fn follows(self) -> bool {
-        matches!(self, Self::Shared | Self::Plain)
+        matches!(self, Self::Shared | Self::Plain | Self::Journal)
     }
 }
 
 /// Opens the database in the way its present state asks for.
-pub(super) fn open(path: &Path, stamp: Stamp, copy_bytes_max: u64) -> Result<Opened> {
+pub(super) fn open(path: &Path, stamp: Stamp, copy_bytes_max: u64, shared: &SharedCopy) -> Result<Opened> {
     let mode = Mode::of(&stamp);
     let parameters = match mode {
         Mode::Shared => "mode=ro&readonly_shm=1",
         Mode::Immutable => "immutable=1",
         Mode::Plain | Mode::Journal => "mode=ro",
-        Mode::Copy => return open_copy(path, stamp, copy_bytes_max),
+        Mode::Copy => return open_copy(path, stamp, copy_bytes_max, shared),
     };
     match connect(path, parameters) {
         Ok(connection) => Ok(Opened { connection, stamp, mode, _copy: None }),
         Err(error) if mode == Mode::Journal && needs_rollback(&error) => {
-            open_copy(path, stamp, copy_bytes_max)
+            open_copy(path, stamp, copy_bytes_max, shared)
         }
         Err(error) => Err(refused(path, error)),
     }
@@ -98,7 +113,7 @@ fn prepare(connection: &Connection) -> rusqlite::Result<()> {
     connection.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(()))
 }
 
-fn open_copy(path: &Path, stamp: Stamp, copy_bytes_max: u64) -> Result<Opened> {
+fn open_copy(path: &Path, stamp: Stamp, copy_bytes_max: u64, shared: &SharedCopy) -> Result<Opened> {
     if stamp.bytes() > copy_bytes_max {
         return Err(Error::new(ErrorKind::ArchiveNeedsCopy, "open archive", path.display())
             .because(format!(
@@ -107,22 +122,35 @@ fn open_copy(path: &Path, stamp: Stamp, copy_bytes_max: u64) -> Result<Opened> {
             ))
             .hint("pass --allow-copy, or let the agent that owns the archive open and close it once"));
     }
-    let folder = copy_files(path).map_err(|error| {
-        Error::new(ErrorKind::ArchiveUnavailable, "copy archive", path.display()).because(error)
-    })?;
-    let copy = folder.path().join("archive.db");
-    let connection = Connection::open(&copy).and_then(|connection| {
+    let copy = latest_copy(path, &stamp, shared)?;
+    let connection = Connection::open(copy.folder.path().join(COPY_NAME)).and_then(|connection| {
         prepare(&connection)?;
         Ok(connection)
     });
     let connection = connection.map_err(|error| refused(path, error))?;
-    Ok(Opened { connection, stamp, mode: Mode::Copy, _copy: Some(folder) })
+    Ok(Opened { connection, stamp, mode: Mode::Copy, _copy: Some(copy) })
+}
+
+/// Returns a copy of the files as the stamp found them; copies them unless another handle did.
+fn latest_copy(path: &Path, stamp: &Stamp, shared: &SharedCopy) -> Result<Arc<PrivateCopy>> {
+    let mut latest = shared.lock();
+    if let Some(copy) = latest.as_ref().filter(|copy| copy.stamp == *stamp) {
+        return Ok(Arc::clone(copy));
+    }
+    // The old one goes first: two copies of a large archive may not fit.
+    *latest = None;
+    let folder = copy_files(path).map_err(|error| {
+        Error::new(ErrorKind::ArchiveUnavailable, "copy archive", path.display()).because(error)
+    })?;
+    let copy = Arc::new(PrivateCopy { folder, stamp: stamp.clone() });
+    *latest = Some(Arc::clone(&copy));
+    Ok(copy)
 }
 
 fn copy_files(path: &Path) -> std::io::Result<TempDir> {
     let folder = tempfile::Builder::new().prefix("afterthought-").tempdir()?;
     std::fs::set_permissions(folder.path(), std::fs::Permissions::from_mode(0o700))?;
-    let copy = folder.path().join("archive.db");
+    let copy = folder.path().join(COPY_NAME);
     std::fs::copy(path, &copy)?;
     std::fs::set_permissions(&copy, std::fs::Permissions::from_mode(0o600))?;
     for suffix in ["-wal", "-journal"] {
