@@ -9,12 +9,15 @@ use crossbeam_channel::RecvTimeoutError;
 use serde::Serialize;
 
 use crate::archive::Archive;
+use crate::context::{Context, Entry};
 use crate::error::{Error, ErrorKind, Result};
-use crate::index::{Access, Folder, Snapshot, Store};
-use crate::limits::{READERS_DEFAULT, SEARCH_WALL_MS_MAX, VERIFY_LISTED_MAX};
+use crate::index::{Access, Folder, Snapshot, Store, flag};
+use crate::limits::{BATCH_ROWS_MAX, READERS_DEFAULT, SEARCH_WALL_MS_MAX, VERIFY_LISTED_MAX};
 use crate::mirror::{Level, Mirror, Note, Progress, SyncReport, Verdict, verify};
-use crate::model::{Message, Warning};
-use crate::search::{IndexState, IndexView, Page, Pool, SearchRequest};
+use crate::model::{Message, Session, Warning};
+use crate::search::{
+    Filters, IndexState, IndexView, Page, Pool, SearchRequest, SessionList, SessionView, list_sessions,
+};
 use crate::time::rfc3339;
 
 /// What to open, and how.
@@ -216,56 +219,59 @@ impl Engine {
         verify(&mut self.archive.another(), &self.store.snapshot()?)
     }
 
-    /// Returns a message with its visible neighbours in the session, from the archive itself.
-    /// Fails as not found if no row has the id.
-    pub fn show(&self, id: i64, neighbours: usize) -> Result<Shown> {
-        let began = Instant::now();
+    /// Returns a session and its visible messages, each once, from the archive itself. The id may be
+    /// cut short where only one session begins like that. Fails as not found if none does.
+    pub fn session(&self, id: &str) -> Result<(SessionView, Context)> {
         let snapshot = self.store.snapshot()?;
-        let (mut messages, session_id) = self.archive.another().read(|view| {
-            let Some(message) = view.message(id)? else {
-                return Err(Error::new(ErrorKind::NotFound, "show message", id)
-                    .because("the archive has no row of that id")
-                    .hint("ids stand in the hits of aft search"));
-            };
-            let session_id = message.session_id.clone();
-            if neighbours == 0 {
-                return Ok((vec![message], session_id));
+        let (ord, session) = find_session(&snapshot, id)?;
+        let rows = snapshot.rows_of(ord)?;
+        let ids: Vec<_> =
+            rows.iter().filter(|row| flag::is_listed(row.flags)).map(|row| Some(row.id)).collect();
+        let mut archive = self.archive.another();
+        let mut messages = Vec::with_capacity(ids.len());
+        for batch in ids.chunks(BATCH_ROWS_MAX) {
+            // A row that went or was taken back since the commit is not part of it any more.
+            let batch = archive.messages(batch)?.into_iter().flatten();
+            messages.extend(batch.filter(|message| message.state.visible()));
+        }
+        let last_ms = messages.iter().filter_map(|message| message.timestamp_ms).max();
+        let view = SessionView::of(session, messages.len() as u64, last_ms);
+        Ok((view, Context::from_messages(messages)))
+    }
+
+    /// Lists sessions, the latest activity first; see [`list_sessions`].
+    pub fn sessions(&self, filters: &Filters, offset: usize, limit: usize) -> Result<SessionList> {
+        list_sessions(&self.store.snapshot()?, filters, offset, limit)
+    }
+
+    /// Returns a message with its visible neighbours in the session, from the archive itself. A
+    /// message that a search does not show is returned alone. Fails as not found if no row has the id.
+    pub fn show(&self, id: i64, neighbours: usize) -> Result<Shown> {
+        let Some(message) = self.archive.another().messages(&[Some(id)])?.pop().flatten() else {
+            return Err(Error::new(ErrorKind::NotFound, "show message", id)
+                .because("the archive has no row of that id")
+                .hint("ids stand in the hits of aft search"));
+        };
+        let (session, context) = match self.session(&message.session_id) {
+            Ok(found) => found,
+            // Not indexed yet: the message is shown all the same.
+            Err(error) if error.kind() == ErrorKind::NotFound => {
+                let (id, source) = (message.session_id.clone(), "unknown".to_owned());
+                let session = Session { id, source, ..Session::default() };
+                (SessionView::of(session, 0, None), Context::from_messages([]))
             }
-            let mut ids: Vec<i64> = view.heads(&session_id)?.iter().map(|head| head.id).collect();
-            ids.sort_unstable();
-            let at = ids.partition_point(|other| *other < id);
-            let mut before = Vec::new();
-            for id in ids[..at].iter().rev() {
-                if before.len() == neighbours {
-                    break;
-                }
-                before.extend(view.message(*id)?.filter(|message| message.state.visible()));
+            Err(error) => return Err(error),
+        };
+        let entries = context.entries();
+        let messages = match entries.iter().position(|entry| entry.message.id == id) {
+            Some(place) => {
+                let shown = place.saturating_sub(neighbours)
+                    ..entries.len().min(place.saturating_add(neighbours).saturating_add(1));
+                entries[shown].iter().map(MessageView::of).collect()
             }
-            before.reverse();
-            let mut after = Vec::new();
-            for id in &ids[at + 1..] {
-                if after.len() == neighbours {
-                    break;
-                }
-                after.extend(view.message(*id)?.filter(|message| message.state.visible()));
-            }
-            before.push(message);
-            before.extend(after);
-            Ok((before, session_id))
-        })?;
-        let session = snapshot.session(&session_id)?.map(|(_, session)| session);
-        let messages = messages.drain(..).map(MessageView::of).collect();
-        Ok(Shown {
-            schema_version: 1,
-            message_id: id,
-            session: SessionView {
-                id: session_id,
-                title: session.as_ref().and_then(|session| session.title.clone()),
-                source: session.map_or_else(|| "unknown".to_owned(), |session| session.source),
-            },
-            messages,
-            elapsed_ms: began.elapsed().as_secs_f64() * 1_000.0,
-        })
+            None => vec![MessageView::unlisted(message)],
+        };
+        Ok(Shown { schema_version: 1, message_id: id, session, messages })
     }
 
     /// Returns the archive's path.
@@ -300,6 +306,33 @@ pub struct Status {
     pub damaged_ids: Vec<i64>,
 }
 
+/// Finds a session by its id, or by the beginning of it where only one begins like that.
+fn find_session(snapshot: &Snapshot, id: &str) -> Result<(u64, Session)> {
+    if let Some(found) = snapshot.session(id)? {
+        return Ok(found);
+    }
+    let refused = |kind, why: String| {
+        Error::new(kind, "find session", id)
+            .because(why)
+            .hint("aft sessions lists the sessions and their ids")
+    };
+    let known = snapshot.known_sessions()?;
+    let mut alike: Vec<&String> =
+        known.keys().filter(|known| !id.is_empty() && known.starts_with(id)).collect();
+    alike.sort_unstable();
+    match alike.as_slice() {
+        [] => Err(refused(ErrorKind::NotFound, "the archive has no session of that id".to_owned())),
+        [only] => {
+            let found = snapshot.session(only)?;
+            found.ok_or_else(|| refused(ErrorKind::NotFound, "it went while it was looked up".to_owned()))
+        }
+        [first, second, ..] => {
+            let why = format!("{} sessions begin like that, among them {first} and {second}", alike.len());
+            Err(refused(ErrorKind::Usage, why))
+        }
+    }
+}
+
 /// A message and its neighbours.
 #[derive(Clone, Debug, Serialize)]
 pub struct Shown {
@@ -311,26 +344,15 @@ pub struct Shown {
     pub session: SessionView,
     /// It and its neighbours, in order.
     pub messages: Vec<MessageView>,
-    /// Time taken, in milliseconds.
-    pub elapsed_ms: f64,
-}
-
-/// A session in short.
-#[derive(Clone, Debug, Serialize)]
-pub struct SessionView {
-    /// Its id.
-    pub id: String,
-    /// Its title.
-    pub title: Option<String>,
-    /// Where it came from.
-    pub source: String,
 }
 
 /// A message as text.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct MessageView {
     /// The message id.
     pub message_id: i64,
+    /// Its place among the session's visible messages, from 0; `None` if it is none of them.
+    pub index: Option<usize>,
     /// Who wrote it.
     pub role: String,
     /// What was said, or a tool's output.
@@ -339,25 +361,29 @@ pub struct MessageView {
     pub reasoning: String,
     /// The tool that answered.
     pub tool_name: String,
-    /// The tools called.
+    /// The tools called: name and arguments, one a line.
     pub tool_calls: String,
     /// When, RFC 3339 in UTC.
     pub timestamp: Option<String>,
-    /// A search shows it.
-    pub visible: bool,
 }
 
 impl MessageView {
-    fn of(message: Message) -> Self {
+    /// Shows a message of a conversation.
+    #[must_use]
+    pub fn of(entry: &Entry) -> Self {
+        Self { index: Some(entry.index), ..Self::unlisted(entry.message.clone()) }
+    }
+
+    fn unlisted(message: Message) -> Self {
         Self {
             message_id: message.id,
+            index: None,
             role: message.role,
             content: message.content,
             reasoning: message.reasoning,
             tool_name: message.tool_name,
             tool_calls: message.tool_calls,
             timestamp: message.timestamp_ms.and_then(rfc3339),
-            visible: message.state.visible(),
         }
     }
 }

@@ -17,9 +17,10 @@
 //! ```
 //!
 //! Rooms, lower never names higher: `model` `limits` `error` `time` → `archive` `text` `query` →
-//! `index` → `mirror` `search` → `engine`.
+//! `index` → `mirror` `search` → `context` → `engine`.
 
 pub mod archive;
+mod context;
 mod engine;
 pub mod error;
 pub mod index;
@@ -31,8 +32,9 @@ pub mod search;
 pub mod text;
 pub mod time;
 
-pub use engine::{Engine, Freshness, MessageView, Opening, Options, SessionView, Shown, Status};
+pub use context::{Context, ContextHit, ContextPage, ContextQuery, Entry};
+pub use engine::{Engine, Freshness, MessageView, Opening, Options, Shown, Status};
 pub use error::{Error, ErrorKind, Result};
 pub use mirror::{Level, Progress, SyncReport, Verdict};
 pub use model::{Field, Origin, Warning};
-pub use search::{Filters, Hit, Match, Page, SearchRequest, Weights};
+pub use search::{Filters, Hit, Match, Page, SearchRequest, SessionList, SessionView, Weights};

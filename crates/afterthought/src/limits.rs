@@ -14,6 +14,10 @@ pub const PAGE_HITS_MAX: usize = 1_000;
 pub const PAGE_HITS_DEFAULT: usize = 10;
 /// Deepest rank reachable by offset paging (`offset + limit`).
 pub const PAGE_DEPTH_MAX: usize = 10_000;
+/// Hits of a page inside one session: the default, and the most.
+pub const CONTEXT_HITS_DEFAULT: usize = 10;
+/// Most hits of a page inside one session.
+pub const CONTEXT_HITS_MAX: usize = 50;
 /// How often a page is filled up again after hits that the archive no longer holds.
 pub const PAGE_REFILLS_MAX: usize = 3;
 
@@ -44,6 +48,8 @@ pub const WRITER_QUEUE_MAX: usize = 64;
 pub const WRITER_BYTES_IN_FLIGHT_MAX: usize = 64 * 1024 * 1024;
 /// Memory of one indexing thread before it writes a segment, in bytes.
 pub const WRITER_ARENA_BYTES: usize = 96 * 1024 * 1024;
+/// The same where a few documents are indexed in memory; the least that tantivy takes.
+pub const WRITER_ARENA_BYTES_SMALL: usize = 15_000_000;
 /// Threads that analyze text.
 pub const WRITER_THREADS: usize = 2;
 /// Longest time between two commits of a long sync, in milliseconds.

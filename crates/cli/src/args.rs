@@ -28,11 +28,13 @@ pub(crate) struct Cli {
 
 #[derive(Args, Debug)]
 pub(crate) struct Global {
-    /// The archive: an agent's SQLite file [default: $HERMES_HOME/state.db, else ~/.hermes/state.db]
-    #[arg(long, value_name = "PATH", env = "AFTERTHOUGHT_ARCHIVE", global = true, hide_env_values = true)]
+    /// The archive: an agent's SQLite file [env: AFTERTHOUGHT_ARCHIVE] [default:
+    /// $HERMES_HOME/state.db, else ~/.hermes/state.db]
+    #[arg(long, value_name = "PATH", global = true)]
     pub(crate) archive: Option<PathBuf>,
-    /// Folder for indexes [default: the user's data folder, such as ~/.local/share/afterthought]
-    #[arg(long, value_name = "DIR", env = "AFTERTHOUGHT_INDEX", global = true, hide_env_values = true)]
+    /// Folder for indexes [env: AFTERTHOUGHT_INDEX] [default: the user's data folder, such as
+    /// ~/.local/share/afterthought]
+    #[arg(long, value_name = "DIR", global = true)]
     pub(crate) index: Option<PathBuf>,
     /// Print JSON; errors are one JSON line on standard error
     #[arg(long, global = true)]
@@ -46,16 +48,31 @@ pub(crate) struct Global {
 }
 
 #[derive(Debug, Subcommand)]
-#[expect(clippy::large_enum_variant, reason = "one value a run")]
 pub(crate) enum Command {
     Search(Search),
     Index(Index),
     /// Show how true the index is, and what it costs
     Status,
     Show(Show),
+    Session(Session),
+    Sessions(Sessions),
     /// Prove that the index holds exactly the archive's rows
     Verify,
     Demo(Demo),
+    /// Show where settings come from
+    #[command(subcommand)]
+    Config(Config),
+    /// Print completions for a shell
+    ///
+    /// For bash: aft completions bash > ~/.local/share/bash-completion/completions/aft
+    Completions {
+        /// The shell
+        shell: clap_complete::Shell,
+    },
+    /// Print the manual page, in roff
+    ///
+    /// To read it: aft man | man -l -
+    Man,
 }
 
 /// Search messages, reasoning and tool calls, best match first.
@@ -197,6 +214,78 @@ pub(crate) struct Show {
     pub(crate) context: usize,
 }
 
+/// Show a session: all of it, a part, one role, or what matches a query in it.
+///
+/// Messages are numbered from 0; roles and slices never change a number. A slice counts within
+/// the roles asked for: --role user --slice -5: is the last five messages of the user.
+#[derive(Args, Debug)]
+#[command(after_help = "Examples:
+  aft session 20260901_1003 --role user --slice -5:
+  aft session 20260901_100311_ab12cd --slice 40:60
+  aft session 20260901_100311_ab12cd --search 'lock order'")]
+pub(crate) struct Session {
+    /// The session's id, or the beginning of it
+    #[arg(value_name = "ID")]
+    pub(crate) id: String,
+    /// Only these messages, from A up to and without B; negative numbers count from the end
+    #[arg(long, value_name = "A:B", value_parser = slice, allow_hyphen_values = true)]
+    pub(crate) slice: Option<(Option<i64>, Option<i64>)>,
+    /// Only these roles, such as user or assistant
+    #[arg(long, value_name = "ROLE", value_delimiter = ',')]
+    pub(crate) role: Vec<String>,
+    /// Show what matches in the session instead, best first
+    #[arg(long, value_name = "QUERY", conflicts_with = "slice")]
+    pub(crate) search: Option<String>,
+    /// Show at most this many hits, 1 to 50 [default: 10]
+    #[arg(long, short = 'n', value_name = "N", requires = "search", allow_negative_numbers = true)]
+    pub(crate) limit: Option<i64>,
+    /// Skip this many hits
+    #[arg(long, value_name = "N", requires = "search", default_value_t = 0)]
+    pub(crate) offset: usize,
+    /// Show the last commit as it is
+    #[arg(long)]
+    pub(crate) no_sync: bool,
+}
+
+/// List sessions, the latest activity first.
+#[derive(Args, Debug)]
+pub(crate) struct Sessions {
+    /// Only sessions from these sources, such as cli or telegram
+    #[arg(long, value_name = "SOURCE", value_delimiter = ',')]
+    pub(crate) source: Vec<String>,
+    /// No sessions from these sources, such as cron
+    #[arg(long, value_name = "SOURCE", value_delimiter = ',')]
+    pub(crate) exclude_source: Vec<String>,
+    /// Only sessions that worked in this folder or checkout, or below it
+    #[arg(long, value_name = "DIR")]
+    pub(crate) workspace: Option<String>,
+    /// Last active not before: a date, a date and time (UTC where no zone is given), or an age such as 7d
+    #[arg(long, value_name = "WHEN")]
+    pub(crate) since: Option<String>,
+    /// Last active before: as --since
+    #[arg(long, value_name = "WHEN")]
+    pub(crate) until: Option<String>,
+    /// Show at most this many
+    #[arg(long, short = 'n', value_name = "N", default_value_t = 20)]
+    pub(crate) limit: usize,
+    /// Skip this many
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub(crate) offset: usize,
+    /// List the last commit as it is
+    #[arg(long)]
+    pub(crate) no_sync: bool,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Config {
+    /// Print every setting
+    Show {
+        /// Say where each value comes from: flag, environment, file or default
+        #[arg(long)]
+        origin: bool,
+    },
+}
+
 /// Generate a small archive and search it: nothing else needed.
 ///
 /// Writes half a year of an imaginary agent, mirrors it, and asks it what the agent's own FTS5
@@ -214,4 +303,14 @@ fn boost(text: &str) -> Result<(afterthought::Field, f32), String> {
     let field = afterthought::Field::named(name).ok_or(format!("no field \"{name}\"; fields: {names}"))?;
     let factor = factor.parse().map_err(|_| format!("\"{factor}\" is no number"))?;
     Ok((field, factor))
+}
+
+/// Reads `A:B`, `A:`, `:B` or `:`.
+fn slice(text: &str) -> Result<(Option<i64>, Option<i64>), String> {
+    let (start, end) = text.split_once(':').ok_or("write it as A:B, such as -5: or 10:20")?;
+    let bound = |bound: &str| match bound {
+        "" => Ok(None),
+        number => number.parse().map(Some).map_err(|_| format!("\"{number}\" is no whole number")),
+    };
+    Ok((bound(start)?, bound(end)?))
 }

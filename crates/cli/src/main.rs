@@ -1,21 +1,24 @@
 //! `aft`: arguments in, pages out. Holds no search logic.
 
 mod args;
+mod config;
 mod demo;
 mod fail;
 mod index;
+mod paint;
 mod paths;
 mod progress;
 mod search;
+mod session;
 mod show;
 mod status;
 mod stdout;
 
 use std::process::ExitCode;
 
-use clap::Parser;
+use clap::{CommandFactory, Parser};
 
-use args::{Cli, Command};
+use args::{Cli, Command, Config};
 use fail::Failure;
 
 fn main() -> ExitCode {
@@ -44,6 +47,21 @@ fn run(cli: &Cli) -> Result<u8, Failure> {
         Command::Status => status::status(&cli.global),
         Command::Verify => status::verify(&cli.global),
         Command::Show(show) => show::run(&cli.global, show),
+        Command::Session(session) => session::one(&cli.global, session),
+        Command::Sessions(sessions) => session::list(&cli.global, sessions),
         Command::Demo(demo) => demo::run(&cli.global, demo),
+        Command::Config(Config::Show { origin }) => config::show(&cli.global, *origin),
+        Command::Completions { shell } => {
+            let mut script = Vec::new();
+            clap_complete::generate(*shell, &mut Cli::command(), "aft", &mut script);
+            stdout::print_bytes(&script)?;
+            Ok(0)
+        }
+        Command::Man => {
+            let mut page = Vec::new();
+            clap_mangen::Man::new(Cli::command()).render(&mut page)?;
+            stdout::print_bytes(&page)?;
+            Ok(0)
+        }
     }
 }

@@ -1,16 +1,15 @@
 //! `aft search`: brings the mirror up to date, asks, prints.
 
-use std::fmt::Write as _;
 use std::time::{Duration, Instant, SystemTime};
 
 use afterthought::time::bound_ms;
 use afterthought::{
     Engine, Filters, Freshness, Hit, Level, Match, Opening, Origin, Page, SearchRequest, Warning, Weights,
 };
-use anstyle::{AnsiColor, Style};
 
 use crate::args::{Global, MatchArg, OriginArg, ProgressArg, Search};
 use crate::fail::Failure;
+use crate::paint::{DIM, color, local_time, marked, push_lines, styled, width};
 use crate::paths;
 use crate::progress::Reporter;
 use crate::stdout::{grouped, print_json, print_text};
@@ -102,7 +101,7 @@ fn weights(args: &Search) -> Weights {
     weights
 }
 
-fn bound(flag: &str, text: Option<&str>) -> Result<Option<i64>, Failure> {
+pub(crate) fn bound(flag: &str, text: Option<&str>) -> Result<Option<i64>, Failure> {
     let Some(text) = text else { return Ok(None) };
     let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
     let now_ms = i64::try_from(now.as_millis()).unwrap_or(i64::MAX);
@@ -111,41 +110,28 @@ fn bound(flag: &str, text: Option<&str>) -> Result<Option<i64>, Failure> {
     bound_ms(text, now_ms).map(Some).ok_or_else(unreadable)
 }
 
-const DIM: Style = Style::new().dimmed();
-const MARK: Style = Style::new().bold().underline();
-
-fn style(origin: Origin) -> Style {
-    let color = match origin {
-        Origin::Said => AnsiColor::Green,
-        Origin::Thought => AnsiColor::Magenta,
-        Origin::Did => AnsiColor::Blue,
-        Origin::Saw => AnsiColor::Cyan,
-        Origin::Titled => AnsiColor::Yellow,
-    };
-    color.on_default().bold()
-}
-
-/// Writes a page for people: a head line, the snippet, and an empty line for every hit.
+/// Writes a page for people: who said it where and when, then the place that matched.
 pub(crate) fn as_text(page: &Page) -> String {
     let mut text = String::new();
-    for hit in &page.results {
-        write_hit(&mut text, hit);
+    for (place, hit) in page.results.iter().enumerate() {
+        push_hit(&mut text, page.offset + place + 1, hit);
     }
     text
 }
 
-fn write_hit(text: &mut String, hit: &Hit) {
-    let origin = style(hit.origin);
-    let mut head = format!("{origin}{}{origin:#}", hit.origin.name());
-    let day = hit.timestamp.as_deref().and_then(|time| time.get(..16)).map(|time| time.replace('T', " "));
-    let id = hit.message_id.map(|id| format!("#{id}"));
-    let parts = [hit.role.clone(), day, Some(hit.source.clone()), id, hit.title.clone()];
-    for part in parts.into_iter().flatten() {
-        push(&mut head, &format!(" {DIM}·{DIM:#} {part}"));
-    }
-    push(text, &format!("{head}\n  {}\n", marked(hit)));
+fn push_hit(text: &mut String, rank: usize, hit: &Hit) {
+    let role = hit.role.as_deref().map_or_else(String::new, |role| format!(" {role}"));
+    let id = hit.message_id.map_or_else(String::new, |id| format!("  #{id}"));
+    let facts = format!("{}  {}{id}", local_time(hit.timestamp.as_deref()), hit.source);
+    let origin = styled(hit.origin.name(), color(hit.origin));
+    push_lines(text, &format!("{rank}. {origin}{role}  {}", styled(&facts, DIM)), "", width());
+    let title = hit.title.as_deref().filter(|_| hit.origin != Origin::Titled).unwrap_or("");
+    let session =
+        [title, &hit.session_id].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("  ");
+    push_lines(text, &styled(&session, DIM), "   ", width());
+    push_lines(text, &marked(&hit.snippet, &hit.highlights), "   ", width());
     if let Some(parts) = &hit.explain {
-        push(text, &format!("  {DIM}score {:.3}, session {}{DIM:#}\n", hit.score, hit.session_id));
+        text.push_str(&styled(&format!("   score {:.3}\n", hit.score), DIM));
         for part in parts {
             let line = format!(
                 "{:>8.3} = \"{}\" in {}: boost {:.3}, idf {:.3}, {} times in {} tokens (mean {:.1})",
@@ -158,37 +144,22 @@ fn write_hit(text: &mut String, hit: &Hit) {
                 part.length,
                 part.average_length
             );
-            push(text, &format!("  {DIM}{line}{DIM:#}\n"));
+            push_lines(text, &styled(&line, DIM), "   ", width());
         }
     }
     text.push('\n');
 }
 
-fn push(text: &mut String, more: &str) {
-    write!(text, "{more}").expect("writing to a String cannot fail");
-}
-
-/// Returns the snippet with its words marked.
-fn marked(hit: &Hit) -> String {
-    let mut shown = String::new();
-    let mut marks = hit.highlights.iter().peekable();
-    for (at, c) in hit.snippet.chars().enumerate() {
-        if marks.peek().is_some_and(|mark| mark[0] == at) {
-            push(&mut shown, &format!("{MARK}"));
-        }
-        shown.push(c);
-        if marks.next_if(|mark| mark[1] == at + 1).is_some() {
-            push(&mut shown, &format!("{MARK:#}"));
-        }
+/// Tells on standard error what the caller should know.
+pub(crate) fn print_warnings(warnings: &[Warning]) {
+    for warning in warnings {
+        anstream::eprintln!("{}", styled(&format!("note: {}", warning.message), DIM));
     }
-    shown
 }
 
 /// Tells on standard error how many there are, how true that is, and how to see more.
 fn print_notes(page: &Page) {
-    for warning in &page.warnings {
-        anstream::eprintln!("{DIM}note: {}{DIM:#}", warning.message);
-    }
+    print_warnings(&page.warnings);
     if let Some(work) = &page.work {
         anstream::eprintln!(
             "{DIM}work: {} postings in {} segments, {} phrase checks, {} archive rows read{DIM:#}",
@@ -206,10 +177,13 @@ fn print_notes(page: &Page) {
     let shown_to = page.offset + page.results.len();
     let mut line = format!("{} of {} hits in {:.1} ms", page.results.len(), grouped(total), page.elapsed_ms);
     if (shown_to as u64) < total && !page.results.is_empty() {
-        push(&mut line, &format!("; more with --offset {shown_to}"));
+        line += &format!("; more with --offset {shown_to}");
+    }
+    if let Some(id) = page.results.iter().find_map(|hit| hit.message_id) {
+        line += &format!("; to read on: aft show {id} -C 3");
     }
     if page.index.rows_behind > 0 {
-        push(&mut line, &format!("; {} rows are not indexed yet", grouped(page.index.rows_behind)));
+        line += &format!("; {} rows are not indexed yet", grouped(page.index.rows_behind));
     }
-    anstream::eprintln!("{DIM}{line}{DIM:#}");
+    anstream::eprintln!("{}", styled(&line, DIM));
 }

@@ -1,10 +1,12 @@
 //! `aft show`: one message, whole, with its neighbours.
 
-use afterthought::{Engine, MessageView, Opening};
+use afterthought::{Engine, MessageView, Opening, Origin};
 
 use crate::args::{Global, Show};
 use crate::fail::Failure;
+use crate::paint::{BOLD, DIM, color, local_time, printable, push_lines, styled, width};
 use crate::paths;
+use crate::session::push_session;
 use crate::stdout::{print_json, print_text};
 
 pub(crate) fn run(global: &Global, args: &Show) -> Result<u8, Failure> {
@@ -15,37 +17,33 @@ pub(crate) fn run(global: &Global, args: &Show) -> Result<u8, Failure> {
         print_json(&shown)?;
         return Ok(0);
     }
-    let title = shown.session.title.as_deref().unwrap_or("(no title)");
-    let mut text = format!("session {} · {} · {title}\n", shown.session.id, shown.session.source);
+    let mut text = String::new();
+    push_session(&mut text, &shown.session);
     for message in &shown.messages {
-        text += &as_text(message, message.message_id == shown.message_id && shown.messages.len() > 1);
+        push_message(&mut text, message, message.message_id == shown.message_id && shown.messages.len() > 1);
     }
     print_text(&text)?;
     Ok(0)
 }
 
-fn as_text(message: &MessageView, is_asked: bool) -> String {
-    let mark = if is_asked { "▶" } else { " " };
-    let time = message.timestamp.as_deref().unwrap_or("time unknown");
-    let hidden = if message.visible { "" } else { " · taken back" };
-    let mut text = format!("\n{mark} #{} · {} · {time}{hidden}\n", message.message_id, message.role);
-    let saw = message.role == "tool";
+/// Appends a message: who, when and where, then what was thought, said and done.
+pub(crate) fn push_message(text: &mut String, message: &MessageView, is_asked: bool) {
+    let mark = if is_asked { "▶ " } else { "" };
+    let place = match message.index {
+        Some(index) => format!("[{index}]"),
+        None => "not shown by searches".to_owned(),
+    };
+    let facts = format!("{}  {place} #{}", local_time(message.timestamp.as_deref()), message.message_id);
+    *text += &format!("\n{mark}{} {}\n", styled(&message.role, BOLD), styled(&facts, DIM));
+    let output = if message.role == "tool" { Origin::Saw } else { Origin::Said };
     let parts = [
-        ("thought", &message.reasoning),
-        (if saw { "saw" } else { "said" }, &message.content),
-        ("did", &message.tool_calls),
+        (Origin::Thought, &message.reasoning),
+        (output, &message.content),
+        (Origin::Did, &message.tool_calls),
     ];
-    for (name, part) in parts.into_iter().filter(|(_, part)| !part.is_empty()) {
-        let tool = if saw && name == "saw" { format!(" ({})", message.tool_name) } else { String::new() };
-        text += &format!("  {name}{tool}:\n");
-        for line in part.lines() {
-            text += &format!("    {}\n", printable(line));
-        }
+    for (origin, part) in parts.into_iter().filter(|(_, part)| !part.is_empty()) {
+        let tool = if origin == Origin::Saw { format!(" {}", message.tool_name) } else { String::new() };
+        *text += &format!("  {}{}\n", styled(origin.name(), color(origin)), styled(&tool, DIM));
+        push_lines(text, &printable(part), "    ", width());
     }
-    text
-}
-
-/// A terminal must not be steered by what an archive holds.
-fn printable(line: &str) -> String {
-    line.chars().map(|c| if c.is_control() && c != '\t' { '\u{fffd}' } else { c }).collect()
 }

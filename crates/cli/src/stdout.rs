@@ -15,6 +15,14 @@ pub(crate) fn print_json(value: &impl Serialize) -> Result<(), Failure> {
     Ok(())
 }
 
+/// Prints what is no text for people.
+pub(crate) fn print_bytes(bytes: &[u8]) -> Result<(), Failure> {
+    let mut out = stdout().lock();
+    out.write_all(bytes)?;
+    out.flush()?;
+    Ok(())
+}
+
 /// Prints text; colours are dropped where they are not wanted.
 pub(crate) fn print_text(text: &str) -> Result<(), Failure> {
     let mut out = anstream::stdout().lock();

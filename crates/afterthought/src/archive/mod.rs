@@ -16,6 +16,7 @@ pub use stamp::Stamp;
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::{ARCHIVE_COPY_BYTES_MAX, BATCH_RETRIES_MAX};
+use crate::model::Message;
 
 use columns::Columns;
 use open::{Mode, Opened, SharedCopy};
@@ -97,6 +98,12 @@ impl Archive {
         Err(Error::new(ErrorKind::ArchiveUnsteady, "read archive", self.path.display())
             .because("it changed during every attempt")
             .hint("try again when the agent is idle"))
+    }
+
+    /// Returns messages by id from one consistent state, in the order of the ids; `None` where no row
+    /// has the id or none was given.
+    pub fn messages(&mut self, ids: &[Option<i64>]) -> Result<Vec<Option<Message>>> {
+        self.read(|view| ids.iter().map(|id| id.map_or(Ok(None), |id| view.message(id))).collect())
     }
 
     /// Returns a connection that fits the present state of the files.

@@ -33,6 +33,12 @@ pub mod flag {
     pub const ORPHAN: u64 = 1 << 6;
     /// The person put the session away.
     pub const ARCHIVED: u64 = 1 << 7;
+
+    /// Tells whether a message is one of its session's list: visible, and no copy of another.
+    #[must_use]
+    pub const fn is_listed(flags: u64) -> bool {
+        flags & (ACTIVE | COMPACTED) != 0 && flags & (HIDDEN | COPY) == 0
+    }
 }
 
 /// The handles of every field.

@@ -41,6 +41,32 @@ pub struct SessionSums {
     pub sum: i64,
 }
 
+/// Where a session's document stands, and what its columns say.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SessionPlace {
+    /// Its number.
+    pub ord: u64,
+    /// When it started, [`NO_TIME`] where unknown.
+    pub started_ms: i64,
+    pub(crate) segment: u32,
+    pub(crate) doc: DocId,
+}
+
+/// What one session's visible messages add up to, each counted once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Activity {
+    /// How many there are.
+    pub messages: u64,
+    /// The latest of their times, [`NO_TIME`] where none is known.
+    pub last_ms: i64,
+}
+
+impl Default for Activity {
+    fn default() -> Self {
+        Self { messages: 0, last_ms: NO_TIME }
+    }
+}
+
 /// An indexed message without its text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RowMark {
@@ -177,6 +203,41 @@ impl Snapshot {
             }
         }
         Ok(sums)
+    }
+
+    /// Returns where every session's document stands.
+    pub fn session_places(&self) -> Result<Vec<SessionPlace>> {
+        let mut places = Vec::new();
+        for (segment_ord, segment) in (0..).zip(self.searcher.segment_readers()) {
+            let columns = SegmentColumns::open(segment)?;
+            self.each_session_of(segment, |doc| {
+                let (ord, started_ms) = (columns.session_ord.get_val(doc), columns.timestamp.get_val(doc));
+                places.push(SessionPlace { ord, started_ms, segment: segment_ord, doc });
+                Ok(())
+            })?;
+        }
+        Ok(places)
+    }
+
+    /// Returns what every session's messages add up to, by number. One pass over three columns.
+    pub fn activity(&self) -> Result<Vec<Activity>> {
+        let mut activity: Vec<Activity> = Vec::new();
+        for segment in self.searcher.segment_readers() {
+            let columns = SegmentColumns::open(segment)?;
+            for doc in segment.doc_ids_alive() {
+                let flags = columns.flags.get_val(doc);
+                if flags & flag::SESSION != 0 || !flag::is_listed(flags) {
+                    continue;
+                }
+                let ord = index_of(columns.session_ord.get_val(doc))?;
+                if activity.len() <= ord {
+                    activity.resize(ord + 1, Activity::default());
+                }
+                activity[ord].messages += 1;
+                activity[ord].last_ms = activity[ord].last_ms.max(columns.timestamp.get_val(doc));
+            }
+        }
+        Ok(activity)
     }
 
     /// Returns one session's indexed messages, by id.

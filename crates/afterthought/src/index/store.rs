@@ -5,11 +5,12 @@ use std::sync::Arc;
 
 use tantivy::directory::error::{DeleteError, LockError, OpenReadError, OpenWriteError};
 use tantivy::directory::{
-    DirectoryLock, FileHandle, Lock, MmapDirectory, WatchCallback, WatchHandle, WritePtr,
+    DirectoryLock, FileHandle, Lock, MmapDirectory, RamDirectory, WatchCallback, WatchHandle, WritePtr,
 };
 use tantivy::{Directory, Index, IndexReader, IndexSettings, ReloadPolicy, TantivyError};
 
 use crate::error::{Error, ErrorKind, Result};
+use crate::limits::{WRITER_ARENA_BYTES, WRITER_ARENA_BYTES_SMALL, WRITER_THREADS};
 use crate::model::Checkpoint;
 use crate::text;
 
@@ -75,6 +76,15 @@ impl Store {
     pub fn start_over(folder: &Folder) -> Result<Self> {
         let _lock = folder.lock()?;
         Self::create(folder)
+    }
+
+    /// Creates an index that lives in memory and goes with this handle.
+    pub fn in_memory() -> Result<Self> {
+        let (schema, _) = Fields::build();
+        let (directory, path) = (RamDirectory::create(), Path::new("(in memory)"));
+        Index::create(directory.clone(), schema, IndexSettings::default())
+            .map_err(|error| sorted(path, error))?;
+        Self::over(path, directory, Access::ReadWrite)
     }
 
     fn create(folder: &Folder) -> Result<Self> {
@@ -156,7 +166,12 @@ impl Store {
                 .because("the folder can only be read")
                 .hint("name another folder with --index"));
         }
-        Writer::open(&self.index, self.fields, &self.path)
+        Writer::open(&self.index, self.fields, &self.path, WRITER_THREADS, WRITER_ARENA_BYTES)
+    }
+
+    /// Takes the writer lock for a few documents: one thread, little memory.
+    pub fn small_writer(&self) -> Result<Writer> {
+        Writer::open(&self.index, self.fields, &self.path, 1, WRITER_ARENA_BYTES_SMALL)
     }
 
     /// Tells whether we may write there.

@@ -8,7 +8,7 @@ use tantivy::indexer::{IndexWriterOptions, LogMergePolicy, UserOperation};
 use tantivy::{Directory, Index, IndexWriter, Term};
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::limits::{WRITER_ARENA_BYTES, WRITER_BYTES_IN_FLIGHT_MAX, WRITER_THREADS};
+use crate::limits::WRITER_BYTES_IN_FLIGHT_MAX;
 use crate::model::{Checkpoint, Message, Session};
 
 use super::budget::Budget;
@@ -31,10 +31,16 @@ pub struct Writer {
 }
 
 impl Writer {
-    pub(super) fn open(index: &Index, fields: Fields, path: &Path) -> Result<Self> {
+    pub(super) fn open(
+        index: &Index,
+        fields: Fields,
+        path: &Path,
+        threads: usize,
+        arena_bytes: usize,
+    ) -> Result<Self> {
         let options = IndexWriterOptions::builder()
-            .num_worker_threads(WRITER_THREADS)
-            .memory_budget_per_thread(WRITER_ARENA_BYTES)
+            .num_worker_threads(threads)
+            .memory_budget_per_thread(arena_bytes)
             .num_merge_threads(1)
             .build();
         let inner = index.writer_with_options(options).map_err(|error| sorted(path, error))?;

@@ -42,6 +42,27 @@ impl Filter {
             stale: HashSet::new(),
         })
     }
+
+    /// Tells whether a session's messages count, as far as the session decides.
+    pub(super) fn passes_session(&self, session_ord: u64) -> bool {
+        self.sessions.as_ref().is_none_or(|sessions| contains(sessions, session_ord))
+    }
+
+    /// Tells whether a time lies inside the bounds; an unknown one does only where there are none.
+    pub(super) fn passes_time(&self, time_ms: i64) -> bool {
+        match (self.since_ms, self.until_ms) {
+            (None, None) => true,
+            (since, until) => {
+                time_ms != NO_TIME
+                    && since.is_none_or(|since| time_ms >= since)
+                    && until.is_none_or(|until| time_ms < until)
+            }
+        }
+    }
+}
+
+fn contains(sessions: &[bool], session_ord: u64) -> bool {
+    usize::try_from(session_ord).ok().and_then(|ord| sessions.get(ord)).copied().unwrap_or(false)
 }
 
 fn sessions(snapshot: &Snapshot, filters: &Filters) -> Result<Option<Vec<bool>>> {
@@ -127,25 +148,13 @@ impl<'a> SegmentFilter<'a> {
         if !is_session && self.roles.as_ref().is_some_and(|roles| !roles.passes(doc)) {
             return false;
         }
-        if let Some(sessions) = &filter.sessions {
-            let ord = usize::try_from(self.columns.session_ord.get_val(doc)).ok();
-            if !ord.and_then(|ord| sessions.get(ord)).copied().unwrap_or(false) {
-                return false;
-            }
+        if filter.sessions.is_some() && !filter.passes_session(self.columns.session_ord.get_val(doc)) {
+            return false;
         }
-        self.passes_time(doc)
+        filter.passes_time(self.columns.timestamp.get_val(doc))
             && (filter.stale.is_empty()
                 || is_session
                 || !filter.stale.contains(&self.columns.id.get_val(doc)))
-    }
-
-    fn passes_time(&self, doc: DocId) -> bool {
-        let (since, until) = (self.filter.since_ms, self.filter.until_ms);
-        if since.is_none() && until.is_none() {
-            return true;
-        }
-        let time = self.columns.timestamp.get_val(doc);
-        time != NO_TIME && since.is_none_or(|since| time >= since) && until.is_none_or(|until| time < until)
     }
 }
 

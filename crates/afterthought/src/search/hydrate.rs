@@ -6,7 +6,6 @@ use std::sync::Arc;
 
 use tantivy::columnar::ColumnValues;
 
-use crate::archive::Archive;
 use crate::error::Result;
 use crate::index::{SegmentColumns, Snapshot, failed, flag, message_hash};
 use crate::model::{Field, Message, Session};
@@ -22,6 +21,9 @@ const ARCHIVE: &str = "default";
 /// Steps from a session to the top of its lineage; longer chains are cycles or damage.
 const LINEAGE_STEPS_MAX: usize = 1_000;
 
+/// Reads messages by id, in order; `None` where there is none (and for a title, which has no id).
+pub type Fetch<'a> = &'a mut dyn FnMut(&[Option<i64>]) -> Result<Vec<Option<Message>>>;
+
 /// What became of the documents of a page.
 pub(super) struct Hydrated {
     pub(super) hits: Vec<Hit>,
@@ -32,18 +34,14 @@ pub(super) struct Hydrated {
 /// Makes hits of the documents found, in their order.
 pub(super) fn hydrate(
     snapshot: &Snapshot,
-    archive: &mut Archive,
+    fetch: Fetch<'_>,
     ranked: &Ranked<'_>,
     found: &[Found],
     explain: bool,
     work: &mut Work,
 ) -> Result<Hydrated> {
     let ids: Vec<Option<i64>> = found.iter().map(|found| (!found.is_session).then_some(found.id)).collect();
-    let messages = archive.read(|view| {
-        ids.iter()
-            .map(|id| id.map_or(Ok(None), |id| view.message(id)))
-            .collect::<Result<Vec<Option<Message>>>>()
-    })?;
+    let messages = fetch(&ids)?;
     work.archive_rows_read += messages.iter().flatten().count() as u64;
     let needles = Needles::of(ranked);
     let mut analyzer = Analyzer::default();
@@ -150,11 +148,8 @@ fn is_as_indexed(snapshot: &Snapshot, found: &Found, message: &Message) -> Resul
 /// Returns a hit's place among its session's visible messages; `None` if it is none of them.
 fn place(snapshot: &Snapshot, found: &Found) -> Result<Option<u64>> {
     let rows = snapshot.rows_of(found.session_ord)?;
-    let is_listed = |flags: u64| {
-        flags & (flag::ACTIVE | flag::COMPACTED) != 0 && flags & (flag::HIDDEN | flag::COPY) == 0
-    };
-    let listed = rows.iter().any(|row| row.id == found.id && is_listed(row.flags));
-    let before = rows.iter().filter(|row| row.id < found.id && is_listed(row.flags)).count();
+    let listed = rows.iter().any(|row| row.id == found.id && flag::is_listed(row.flags));
+    let before = rows.iter().filter(|row| row.id < found.id && flag::is_listed(row.flags)).count();
     Ok(listed.then_some(before as u64))
 }
 

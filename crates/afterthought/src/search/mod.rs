@@ -11,10 +11,13 @@ mod plan;
 mod pool;
 mod request;
 mod run;
+mod sessions;
 mod snippet;
 
 pub use explain::{Part, Work};
+pub use hydrate::Fetch;
 pub use page::{Count, Hit, IndexState, IndexView, Page};
 pub use pool::Pool;
 pub use request::{Filters, Match, SearchRequest, Weights};
 pub use run::search;
+pub use sessions::{SessionList, SessionView, list_sessions};

@@ -82,7 +82,7 @@ fn serve(mut archive: Archive, inbox: &Receiver<Job>) {
             Err(Error::new(ErrorKind::Timeout, "search", "the index")
                 .because("its turn came after the deadline"))
         } else {
-            search(&job.snapshot, &mut archive, &job.request, job.deadline)
+            search(&job.snapshot, &mut |ids| archive.messages(ids), &job.request, job.deadline)
         };
         // The caller may have given up; its page is dropped with it.
         let _gone = job.reply.send(page);

@@ -3,7 +3,6 @@
 
 use std::time::Instant;
 
-use crate::archive::Archive;
 use crate::error::Result;
 use crate::index::Snapshot;
 use crate::limits::PAGE_REFILLS_MAX;
@@ -13,16 +12,16 @@ use crate::query::{Query, parse};
 use super::collect::{Collected, Ranked, collect};
 use super::explain::Work;
 use super::filter::Filter;
-use super::hydrate::hydrate;
+use super::hydrate::{Fetch, hydrate};
 use super::page::{Count, IndexView, Page};
 use super::plan::{Plan, Reading};
 use super::request::SearchRequest;
 
-/// Answers a request from one snapshot. Fails on a request out of bounds, at the deadline, and
-/// when the archive cannot be read; a query never fails.
+/// Answers a request from one snapshot; `fetch` reads the messages that are shown. Fails on a
+/// request out of bounds, at the deadline, and when a message cannot be read; a query never fails.
 pub fn search(
     snapshot: &Snapshot,
-    archive: &mut Archive,
+    fetch: Fetch<'_>,
     request: &SearchRequest,
     deadline: Instant,
 ) -> Result<Page> {
@@ -30,9 +29,9 @@ pub fn search(
     request.check()?;
     let query = parse(&request.query);
     let mut filter = Filter::of(snapshot, &request.filters)?;
-    let mut page = answer(snapshot, archive, request, &query, Reading::Strict, &mut filter, deadline)?;
+    let mut page = answer(snapshot, fetch, request, &query, Reading::Strict, &mut filter, deadline)?;
     if let Outcome::Empty { can_relax: true } = page.1 {
-        let relaxed = answer(snapshot, archive, request, &query, Reading::Relaxed, &mut filter, deadline)?;
+        let relaxed = answer(snapshot, fetch, request, &query, Reading::Relaxed, &mut filter, deadline)?;
         if relaxed.0.total.value > 0 {
             page = relaxed;
             let message = "nothing holds the query as it stands; its words were searched one by one";
@@ -50,7 +49,7 @@ enum Outcome {
 
 fn answer(
     snapshot: &Snapshot,
-    archive: &mut Archive,
+    fetch: Fetch<'_>,
     request: &SearchRequest,
     query: &Query,
     reading: Reading,
@@ -66,7 +65,7 @@ fn answer(
         let depth = request.offset + request.limit;
         let mut collected = collect(snapshot, &ranked, filter, depth, deadline, &mut work)?;
         let page = collected.found.split_off(request.offset.min(collected.found.len()));
-        let hydrated = hydrate(snapshot, archive, &ranked, &page, request.explain, &mut work)?;
+        let hydrated = hydrate(snapshot, fetch, &ranked, &page, request.explain, &mut work)?;
         stale += hydrated.stale.len();
         rounds += 1;
         if hydrated.stale.is_empty() || rounds > PAGE_REFILLS_MAX {

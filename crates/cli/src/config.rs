@@ -1,0 +1,134 @@
+//! Settings: a flag, else the environment, else the configuration file, else the default.
+
+use std::fmt;
+use std::path::PathBuf;
+
+use afterthought::{Error, ErrorKind};
+use etcetera::BaseStrategy;
+use serde::Deserialize;
+use serde_json::json;
+
+use crate::args::Global;
+use crate::fail::Failure;
+use crate::stdout::{print_json, print_text};
+
+/// The configuration file, `afterthought/config.toml` in the user's configuration folder.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File {
+    archive: Option<PathBuf>,
+    index: Option<PathBuf>,
+}
+
+/// Where a value comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Origin {
+    Flag,
+    Environment,
+    File,
+    Default,
+}
+
+impl fmt::Display for Origin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Flag => "flag",
+            Self::Environment => "environment",
+            Self::File => "file",
+            Self::Default => "default",
+        })
+    }
+}
+
+/// A setting and where it comes from.
+pub(crate) struct Setting {
+    pub(crate) name: &'static str,
+    pub(crate) value: PathBuf,
+    pub(crate) origin: Origin,
+}
+
+/// Returns the archive and the folder for indexes.
+pub(crate) fn settings(global: &Global) -> Result<[Setting; 2], Failure> {
+    let file = read_file()?;
+    let archive = match first(global.archive.as_ref(), "AFTERTHOUGHT_ARCHIVE", file.archive) {
+        Some(found) => found,
+        None => (default_archive()?, Origin::Default),
+    };
+    let index = match first(global.index.as_ref(), "AFTERTHOUGHT_INDEX", file.index) {
+        Some(found) => found,
+        None => (default_index()?, Origin::Default),
+    };
+    Ok([("archive", archive), ("index", index)].map(|(name, (value, origin))| Setting {
+        name,
+        value,
+        origin,
+    }))
+}
+
+fn first(flag: Option<&PathBuf>, variable: &str, file: Option<PathBuf>) -> Option<(PathBuf, Origin)> {
+    let environment = std::env::var_os(variable).filter(|value| !value.is_empty()).map(PathBuf::from);
+    let flag = flag.map(|path| (path.clone(), Origin::Flag));
+    flag.or(environment.map(|path| (path, Origin::Environment))).or(file.map(|path| (path, Origin::File)))
+}
+
+fn read_file() -> Result<File, Failure> {
+    let Some(path) = file_path() else { return Ok(File::default()) };
+    let text = match std::fs::read_to_string(&path) {
+        Ok(text) => text,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(File::default()),
+        Err(error) => return Err(Failure::Usage(format!("read {}: {error}", path.display()))),
+    };
+    toml::from_str(&text)
+        .map_err(|error| Failure::Usage(format!("read {}: {}", path.display(), error.message())))
+}
+
+fn file_path() -> Option<PathBuf> {
+    let strategy = etcetera::choose_base_strategy().ok()?;
+    Some(strategy.config_dir().join("afterthought").join("config.toml"))
+}
+
+fn default_archive() -> Result<PathBuf, Failure> {
+    if let Some(home) = std::env::var_os("HERMES_HOME").filter(|home| !home.is_empty()) {
+        return Ok(PathBuf::from(home).join("state.db"));
+    }
+    let home = etcetera::home_dir().map_err(|error| {
+        Error::new(ErrorKind::ArchiveUnavailable, "find", "the archive")
+            .because(error)
+            .hint("name it with --archive, or try: aft demo")
+    })?;
+    Ok(home.join(".hermes").join("state.db"))
+}
+
+fn default_index() -> Result<PathBuf, Failure> {
+    let strategy = etcetera::choose_base_strategy().map_err(|error| {
+        Error::new(ErrorKind::IndexUnavailable, "find", "a folder for the index")
+            .because(error)
+            .hint("name one with --index")
+    })?;
+    Ok(strategy.data_dir().join("afterthought"))
+}
+
+/// `aft config show`.
+pub(crate) fn show(global: &Global, with_origin: bool) -> Result<u8, Failure> {
+    let settings = settings(global)?;
+    let file = file_path();
+    if global.json {
+        let settings: Vec<_> = settings
+            .iter()
+            .map(|setting| json!({"name": setting.name, "value": setting.value, "origin": setting.origin.to_string()}))
+            .collect();
+        print_json(&json!({"schema_version": 1, "file": file, "settings": settings}))?;
+        return Ok(0);
+    }
+    let mut text = String::new();
+    for setting in &settings {
+        let origin = if with_origin { format!("  ({})", setting.origin) } else { String::new() };
+        text += &format!("{} = {}{origin}\n", setting.name, setting.value.display());
+    }
+    if let Some(file) = file.filter(|_| with_origin) {
+        let there = if file.exists() { "" } else { ", which is not there" };
+        text += &format!("file: {}{there}\n", file.display());
+    }
+    print_text(&text)?;
+    Ok(0)
+}

@@ -1,0 +1,140 @@
+//! `aft session` and `aft sessions`: a conversation, and the list of them.
+
+use std::time::Duration;
+
+use afterthought::{
+    ContextPage, ContextQuery, Engine, Filters, MessageView, Opening, SessionList, SessionView,
+};
+use serde_json::json;
+
+use crate::args::{Global, Session, Sessions};
+use crate::fail::Failure;
+use crate::paint::{BOLD, DIM, color, local_time, marked, push_lines, styled, width};
+use crate::paths;
+use crate::search::{bound, freshen, print_warnings};
+use crate::show::push_message;
+use crate::stdout::{grouped, print_json, print_text};
+
+/// How long a list waits for an index that is not up to date.
+const WAIT: Duration = Duration::from_secs(10);
+
+fn open(global: &Global, no_sync: bool) -> Result<Engine, Failure> {
+    let mut options = paths::options(global)?;
+    if no_sync {
+        options.index = Opening::Existing;
+    }
+    let engine = Engine::open(&options)?;
+    if !no_sync {
+        print_warnings(freshen(&engine, WAIT)?.as_slice());
+    }
+    Ok(engine)
+}
+
+pub(crate) fn one(global: &Global, args: &Session) -> Result<u8, Failure> {
+    let engine = open(global, args.no_sync)?;
+    let (session, context) = engine.session(&args.id)?;
+    if let Some(query) = &args.search {
+        let query = ContextQuery {
+            query: query.clone(),
+            roles: args.role.clone(),
+            offset: args.offset,
+            limit: args.limit,
+        };
+        let page = context.search(&query)?;
+        return show_hits(global, &session, &page);
+    }
+    let (start, end) = args.slice.unwrap_or_default();
+    let entries = context.filter(&args.role).slice(start, end).entries();
+    let messages: Vec<MessageView> = entries.iter().map(MessageView::of).collect();
+    if global.json {
+        print_json(&json!({"schema_version": 1, "session": session, "messages": messages}))?;
+        return Ok(0);
+    }
+    let mut text = String::new();
+    push_session(&mut text, &session);
+    for message in &messages {
+        push_message(&mut text, message, false);
+    }
+    print_text(&text)?;
+    if messages.is_empty() {
+        anstream::eprintln!("no messages there; the session has {}", grouped(session.messages));
+    }
+    Ok(0)
+}
+
+fn show_hits(global: &Global, session: &SessionView, page: &ContextPage) -> Result<u8, Failure> {
+    if global.json {
+        let mut value = serde_json::to_value(page).map_err(std::io::Error::from)?;
+        value["schema_version"] = json!(1);
+        value["session"] = serde_json::to_value(session).map_err(std::io::Error::from)?;
+        print_json(&value)?;
+        return Ok(0);
+    }
+    let mut text = String::new();
+    push_session(&mut text, session);
+    for hit in &page.results {
+        let head = format!(
+            "\n{} {} {}",
+            styled(hit.origin.name(), color(hit.origin)),
+            hit.role,
+            styled(
+                &format!("{}  [{}] #{}", local_time(hit.timestamp.as_deref()), hit.index, hit.message_id),
+                DIM
+            )
+        );
+        text += &format!("{head}\n");
+        push_lines(&mut text, &marked(&hit.snippet, &hit.highlights), "    ", width());
+    }
+    print_text(&text)?;
+    print_warnings(&page.warnings);
+    let line = format!("{} of {} hits in this session", page.results.len(), grouped(page.total));
+    anstream::eprintln!("{}", styled(&line, DIM));
+    Ok(0)
+}
+
+/// Appends the head of a session.
+pub(crate) fn push_session(text: &mut String, session: &SessionView) {
+    let title = session.title.as_deref().unwrap_or("(no title)");
+    push_lines(text, &styled(title, BOLD), "", width());
+    let count = format!("{} messages", grouped(session.messages));
+    let started = local_time(session.started.as_deref());
+    let mut facts = vec![session.id.as_str(), &session.source, &count, &started];
+    facts.extend([session.cwd.as_deref(), session.git_branch.as_deref()].into_iter().flatten());
+    push_lines(text, &styled(&facts.join(" · "), DIM), "", width());
+}
+
+pub(crate) fn list(global: &Global, args: &Sessions) -> Result<u8, Failure> {
+    let filters = Filters {
+        sources: args.source.clone(),
+        exclude_sources: args.exclude_source.clone(),
+        workspace: args.workspace.clone(),
+        since_ms: bound("--since", args.since.as_deref())?,
+        until_ms: bound("--until", args.until.as_deref())?,
+        ..Filters::default()
+    };
+    let list = open(global, args.no_sync)?.sessions(&filters, args.offset, args.limit)?;
+    if global.json {
+        print_json(&list)?;
+        return Ok(0);
+    }
+    print_text(&as_text(&list))?;
+    let shown_to = args.offset + list.sessions.len();
+    let mut line = format!("{} of {} sessions", list.sessions.len(), grouped(list.total));
+    if (shown_to as u64) < list.total && !list.sessions.is_empty() {
+        line += &format!("; more with --offset {shown_to}");
+    }
+    anstream::eprintln!("{}", styled(&line, DIM));
+    Ok(0)
+}
+
+fn as_text(list: &SessionList) -> String {
+    let mut text = String::new();
+    for session in &list.sessions {
+        let title = session.title.as_deref().unwrap_or("(no title)");
+        let facts = format!("{:>5} messages  {}  {}", grouped(session.messages), session.source, session.id);
+        let when = local_time(session.last_activity.as_deref());
+        push_lines(&mut text, &format!("{when}  {}", styled(title, BOLD)), "", width());
+        push_lines(&mut text, &styled(&facts, DIM), "    ", width());
+    }
+    text
+}

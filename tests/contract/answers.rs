@@ -1,0 +1,306 @@
+//! What every command but `aft search` prints when it succeeds: valid against its schema, and true.
+
+use std::io::{BufRead, BufReader, Read};
+use std::process::{Command, Stdio};
+
+use afterthought_tests::{Fixture, Ran, aft, run};
+use afterthought_tools::archive::{Message, Session, Shape, Writer};
+use serde_json::{Value, json};
+
+use crate::fixtures::{Scene, harbor, listed};
+use crate::{answer, breaches, contract, has_escapes, schema};
+
+/// The ids of `show`'s messages.
+fn ids(shown: &Value) -> Vec<i64> {
+    let messages = shown["messages"].as_array().into_iter().flatten();
+    messages.filter_map(|message| message["message_id"].as_i64()).collect()
+}
+
+/// Archive and index of [`harbor`], up to date.
+fn indexed_harbor() -> Fixture {
+    let fixture = harbor();
+    assert_eq!(fixture.aft(&["index"]).code, 0);
+    fixture
+}
+
+#[test]
+fn a_message_is_shown_with_its_visible_neighbours() {
+    let fixture = indexed_harbor();
+    let show = |args: &[&str]| answer("show", &fixture.aft(&[&["--json", "show"], args].concat()), 0);
+    let alone = show(&["3"]);
+    assert_eq!(ids(&alone), [3]);
+    assert_eq!(
+        alone["session"],
+        json!({"id": "s-lock", "title": "Lock order in the scheduler", "source": "cli"})
+    );
+    let message = &alone["messages"][0];
+    assert_eq!(message["content"], "Let me look at the scheduler.");
+    assert_eq!(message["tool_calls"], "terminal(rg -n lock_order src/scheduler.rs, 部署)");
+    assert_eq!(message["timestamp"], "2026-01-01T00:00:03Z");
+    // 6 was taken back and 7 was never seen: both are passed over, and shown when asked for.
+    assert_eq!(ids(&show(&["5", "-C", "1"])), [4, 5, 8]);
+    assert_eq!(ids(&show(&["1", "-C", "2"])), [1, 2, 3]);
+    assert_eq!(ids(&show(&["9", "--context", "1"])), [8, 9]);
+    let taken_back = show(&["6", "-C", "1"]);
+    assert_eq!(ids(&taken_back), [5, 6, 8]);
+    let visible: Vec<_> =
+        taken_back["messages"].as_array().into_iter().flatten().map(|message| &message["visible"]).collect();
+    assert_eq!(visible, [true, false, true]);
+}
+
+#[test]
+fn a_message_is_shown_as_far_as_it_can_be_read() {
+    let fixture = indexed_harbor();
+    let show = |id: &str| answer("show", &fixture.aft(&["--json", "show", id]), 0);
+    assert_eq!(show("17")["messages"][0]["content"], "The halyard was cut off h\u{fffd}");
+    assert_eq!(show("19")["messages"][0]["timestamp"], Value::Null);
+    assert_eq!(show("19")["session"], json!({"id": "s-odd", "title": null, "source": "unknown"}));
+    assert_eq!(show("21")["session"], json!({"id": "s-gone", "title": null, "source": "unknown"}));
+}
+
+#[test]
+fn a_shown_message_cannot_steer_a_terminal() {
+    let fixture = indexed_harbor();
+    let ran = fixture.aft(&["show", "20"]);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    assert!(ran.stdout.contains("Then the anchor broke the mast."), "{ran:?}");
+    assert!(!has_escapes(&ran.stdout) && !ran.stdout.contains('\u{7}'), "{ran:?}");
+}
+
+#[test]
+fn status_lists_the_damaged_rows() {
+    let fixture = indexed_harbor();
+    let status = answer("status", &fixture.aft(&["--json", "status"]), 0);
+    assert_eq!(status["damaged_rows"], 3);
+    assert_eq!(status["damaged_ids"], json!([17, 18, 19]));
+    assert_eq!(status["index"]["state"], "ready");
+    assert_eq!(status["index"]["rows"], 21);
+    assert_eq!(status["sessions"], 7);
+    let ran = fixture.aft(&["status"]);
+    assert_eq!(ran.code, 0);
+    assert!(ran.stdout.contains("read partly 3 rows: #17 #18 #19"), "{ran:?}");
+}
+
+#[test]
+fn status_tells_archive_and_index_apart() {
+    let fixture = Scene::of(&["archive", "index", "another row"]).fixture;
+    let status = answer("status", &fixture.aft(&["--json", "status"]), 0);
+    let archive = fixture.archive().canonicalize().expect("an archive");
+    assert_eq!(status["archive"].as_str(), archive.to_str());
+    assert_eq!(status["archive_bytes"], std::fs::metadata(archive).expect("an archive").len());
+    let live = crate::fixtures::generation(&fixture);
+    assert_eq!(status["index_folder"].as_str(), live.to_str());
+    assert_eq!(status["index"]["state"], "stale");
+    assert_eq!(status["index"]["rows"], 2);
+    assert_eq!(status["index"]["rows_behind"], 1);
+    assert_eq!(status["damaged_ids"], json!([]));
+}
+
+#[test]
+fn index_counts_its_work() {
+    let fixture = harbor();
+    let built = answer("index", &fixture.aft(&["--json", "index"]), 0);
+    // 13 and 16 are of one time: they are read once more, to tell whether one repeats the other.
+    assert_eq!(built["work"]["rows_read"], 21 + 2);
+    assert_eq!(built["work"]["docs_added"], 21);
+    assert_eq!(built["work"]["docs_removed"], 0);
+    assert_eq!(built["work"]["sessions_written"], 7);
+    assert_eq!(built["work"]["rows_damaged"], 3);
+    assert_eq!(built["work"]["commits"], 1);
+    assert_eq!(built["index"]["rows"], 21);
+    let again = answer("index", &fixture.aft(&["--json", "index"]), 0);
+    let none = again["work"].as_object().into_iter().flatten().all(|(_, count)| *count == 0);
+    assert!(none, "nothing had changed: {}", again["work"]);
+    fixture.writer().rewind("s-lock", 9).expect("a rewind");
+    let rewound = answer("index", &fixture.aft(&["--json", "index"]), 0);
+    assert_eq!((&rewound["work"]["docs_added"], &rewound["work"]["docs_removed"]), (&json!(1), &json!(1)));
+    let fresh = answer("index", &fixture.aft(&["--json", "index", "--fresh"]), 0);
+    assert_eq!(fresh["work"]["docs_added"], 21);
+}
+
+#[test]
+fn index_needs_no_lock_where_nothing_is_to_write() {
+    let scene = Scene::of(&["archive", "index", "writer lock is held"]);
+    let ran = scene.fixture.aft(&["--json", "index"]);
+    assert_eq!(answer("index", &ran, 0)["work"]["commits"], 0);
+}
+
+#[test]
+fn verify_proves_equal_rows() {
+    let fixture = indexed_harbor();
+    let verdict = answer("verify", &fixture.aft(&["--json", "verify"]), 0);
+    assert_eq!(verdict["equal"], true);
+    assert_eq!((&verdict["archive_rows"], &verdict["index_rows"]), (&json!(21), &json!(21)));
+    assert_eq!(verdict["sessions_compared"], 7);
+    let ran = fixture.aft(&["verify"]);
+    assert_eq!((ran.code, ran.stderr.as_str()), (0, ""));
+    assert_eq!(ran.stdout, "equal: 21 messages in 7 sessions, row by row\n");
+}
+
+#[test]
+fn verify_lists_every_kind_of_drift_and_index_mends_it() {
+    let fixture = indexed_harbor();
+    let mut writer = fixture.writer();
+    writer.rewind("s-lock", 9).expect("a rewind");
+    writer.delete_session("s-long").expect("a deleted session");
+    writer.message("s-leaf", &Message::user("A new row.")).expect("a new row");
+    writer.close().expect("a clean close");
+    let verdict = answer("verify", &fixture.aft(&["--json", "verify"]), 7);
+    assert_eq!(verdict["equal"], false);
+    assert_eq!(verdict["differing"], json!({"missing": 1, "state": 1, "surplus": 1}));
+    let drift = |id, session, how| json!({"message_id": id, "session_id": session, "how": how});
+    assert_eq!(
+        verdict["drift"],
+        json!([drift(22, "s-leaf", "missing"), drift(9, "s-lock", "state"), drift(20, "s-long", "surplus")])
+    );
+    let ran = fixture.aft(&["verify"]);
+    assert_eq!((ran.code, ran.stderr.as_str()), (7, ""), "drift is an answer: {ran:?}");
+    for line in ["different: 1 missing, 1 state, 1 surplus", "#9 of session s-lock: state", "aft index"] {
+        assert!(ran.stdout.contains(line), "{line}: {ran:?}");
+    }
+    assert_eq!(fixture.aft(&["index"]).code, 0);
+    answer("verify", &fixture.aft(&["--json", "verify"]), 0);
+}
+
+#[test]
+fn verify_lists_a_bounded_number_of_rows() {
+    let fixture = Scene::of(&["archive", "index"]).fixture;
+    let mut writer = fixture.writer();
+    let rows = (0..150).map(|_| writer.message("s", &Message::user("More."))).collect::<Result<Vec<_>, _>>();
+    assert_eq!(rows.map(|ids| ids.len()), Ok(150));
+    writer.close().expect("a clean close");
+    let verdict = answer("verify", &fixture.aft(&["--json", "verify"]), 7);
+    assert_eq!(verdict["differing"], json!({"missing": 150}));
+    assert_eq!(verdict["drift"].as_array().map(Vec::len), Some(100));
+}
+
+#[test]
+fn the_demo_answers_what_the_agent_cannot() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let dir = folder.path().to_str().expect("a path of UTF-8");
+    let demo = answer("demo", &run(aft().args(["--json", "demo", "--dir", dir])), 0);
+    for answer in demo["answers"].as_array().into_iter().flatten() {
+        assert_eq!(answer["fts5_hits"], 0, "{answer}");
+        assert_ne!(answer["page"]["results"], json!([]), "{answer}");
+    }
+    let place = ["--archive", text(&demo["archive"]), "--index", text(&demo["index_root"])];
+    let status = answer("status", &run(aft().args(place).args(["--json", "status"])), 0);
+    assert_eq!(status["index"]["rows"], demo["messages"]);
+    assert_eq!(status["sessions"], demo["sessions"]);
+    answer("verify", &run(aft().args(place).args(["--json", "verify"])), 0);
+}
+
+fn text(value: &Value) -> &str {
+    value.as_str().unwrap_or_default()
+}
+
+#[test]
+fn the_demo_leaves_the_next_line_to_type() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let mut command = aft();
+    // Cargo names itself to what it runs, and the demo answers in kind.
+    let ran = run(command.env_remove("CARGO").args(["demo", "--dir"]).arg(folder.path()));
+    assert_eq!(ran.code, 0, "{ran:?}");
+    assert!(!has_escapes(&ran.stdout), "{ran:?}");
+    let line = ran.stdout.lines().find(|line| line.contains("search --in thought")).expect("a line to type");
+    let mut shell = Command::new("sh");
+    let typed = run(shell.arg("-c").arg(line));
+    assert_eq!(typed.code, 0, "{typed:?}");
+    assert!(!typed.stdout.is_empty(), "{typed:?}");
+}
+
+#[test]
+fn a_closed_standard_output_is_no_failure() {
+    let fixture = indexed_harbor();
+    for args in [
+        &["search", "lock"][..],
+        &["--json", "search", "lock"],
+        &["--json", "status"],
+        &["show", "1"],
+        &["verify"],
+        &["--help"],
+    ] {
+        let (reader, writer) = std::io::pipe().expect("a pipe");
+        drop(reader);
+        let mut command = aft();
+        command.arg("--archive").arg(fixture.archive()).arg("--index").arg(fixture.index()).args(args);
+        let output = command.stdout(writer).stderr(Stdio::piped()).output().expect("aft runs");
+        assert_eq!(output.status.code(), Some(0), "{args:?}: {output:?}");
+        assert!(!String::from_utf8_lossy(&output.stderr).contains("panicked"), "{args:?}: {output:?}");
+    }
+}
+
+#[test]
+fn help_and_version_are_answers() {
+    for args in [&["--help"][..], &["--version"], &["search", "--help"], &["help", "index"]] {
+        let ran = run(aft().args(args));
+        assert_eq!((ran.code, ran.stderr.as_str()), (0, ""), "{args:?}");
+        assert!(!ran.stdout.is_empty(), "{args:?}");
+    }
+}
+
+/// Rows of distinct words, so that a sync of them takes more than a second on most machines.
+fn large(writer: &mut Writer) -> rusqlite::Result<()> {
+    writer.session(&Session::new("s"))?;
+    writer.transaction(|writer| {
+        for row in 0..14_u64 {
+            let words = (0..60_000).map(|word| format!("w{:x} ", (row * 60_000 + word) * 2_654_435_761));
+            writer.message("s", &Message::user(&words.collect::<String>()))?;
+        }
+        Ok(())
+    })
+}
+
+#[test]
+fn a_long_sync_tells_its_progress_and_can_be_stopped() {
+    let fixture = Fixture::with(Shape::V22, large);
+    let mut command = aft();
+    command.arg("--archive").arg(fixture.archive()).arg("--index").arg(fixture.index());
+    command.args(["--json", "index", "--progress", "json"]).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().expect("aft starts");
+    let mut lines = BufReader::new(child.stderr.take().expect("a pipe")).lines();
+    let first = lines.next().map(|line| line.expect("text"));
+    if first.is_some() {
+        let stop = run(Command::new("sh").arg("-c").arg(format!("kill -INT {}", child.id())));
+        assert_eq!(stop.code, 0, "{stop:?}");
+    }
+    let rest: Vec<String> = lines.map(|line| line.expect("text")).collect();
+    let mut stdout = String::new();
+    child.stdout.take().expect("a pipe").read_to_string(&mut stdout).expect("text");
+    let code = child.wait().expect("an end").code().unwrap_or(-1);
+    let told: Vec<Value> = first.iter().chain(&rest).map(|line| parsed(line)).collect();
+    let (lines, errors): (Vec<_>, Vec<_>) = told.into_iter().partition(|line| line["event"] == "progress");
+    for line in &lines {
+        assert_eq!(breaches(&schema("progress"), line), Vec::<String>::new(), "{line}");
+        assert_eq!(line["rows_total"], 14);
+        assert!(line["rows_done"].as_u64() <= Some(14), "{line}");
+    }
+    // A machine may be so fast that there is no line, or that the end comes before the stop.
+    if code == 0 {
+        answer("index", &Ran { code, stdout, stderr: String::new() }, 0);
+    } else {
+        assert_eq!((code, stdout.as_str()), (130, ""));
+        assert!(errors.len() <= 1, "{errors:?}");
+        for line in &errors {
+            assert_eq!(breaches(&schema("error"), line), Vec::<String>::new(), "{line}");
+            assert_eq!(line["error"]["kind"], "interrupted");
+        }
+    }
+    assert_eq!(fixture.aft(&["index"]).code, 0, "the next run goes on");
+    answer("verify", &fixture.aft(&["--json", "verify"]), 0);
+}
+
+fn parsed(line: &str) -> Value {
+    serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {line}"))
+}
+
+#[test]
+fn the_listed_rows_are_those_that_show_walks() {
+    let fixture = indexed_harbor();
+    let listed = listed(&fixture.archive());
+    let of_lock: Vec<i64> =
+        listed.iter().filter(|(session, _)| session == "s-lock").map(|(_, id)| *id).collect();
+    let shown = answer("show", &fixture.aft(&["--json", "show", "1", "-C", "1000"]), 0);
+    assert_eq!(ids(&shown), of_lock);
+    assert_eq!(contract("archive.json")["rows"]["shown"], "(active or compacted) and not hidden");
+}

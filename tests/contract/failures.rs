@@ -1,0 +1,131 @@
+//! Failures of `aft`: one JSON line for programs, a sentence and the next step for people, an exit
+//! code for both, and nothing on standard output. The cases are data.
+
+use std::collections::BTreeSet;
+
+use afterthought_tests::{Ran, aft, run};
+use serde::Deserialize;
+use serde_json::Value;
+
+use crate::fixtures::Scene;
+use crate::{assert_none, breaches, contract, has_escapes, schema};
+
+#[derive(Deserialize)]
+struct Failures {
+    case: Vec<Case>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Case {
+    name: String,
+    /// Steps of [`Scene::of`].
+    #[serde(default)]
+    scene: Vec<String>,
+    args: Vec<String>,
+    /// Runs without the flags that name archive and index.
+    #[serde(default)]
+    bare: bool,
+    kind: String,
+    exit: i32,
+    /// Texts that the message holds.
+    message: Vec<String>,
+    /// Texts that the hint holds.
+    #[serde(default)]
+    hint: Vec<String>,
+}
+
+impl Case {
+    fn run(&self, flags: &[&str]) -> Ran {
+        // Every run has a scene of its own: what one leaves behind is not the other's business.
+        let scene = Scene::of(&self.scene);
+        let args: Vec<&str> = flags.iter().copied().chain(self.args.iter().map(String::as_str)).collect();
+        if self.bare { run(aft().args(args)) } else { scene.fixture.aft(&args) }
+    }
+}
+
+fn cases() -> Vec<Case> {
+    let failures: Failures = toml::from_str(include_str!("failures.toml")).expect("failures.toml");
+    failures.case
+}
+
+/// Returns an error's row of `errors.json`.
+fn row<'a>(table: &'a Value, kind: &str) -> Option<&'a Value> {
+    table["errors"].as_array()?.iter().find(|row| row["kind"] == kind)
+}
+
+#[test]
+fn every_failure_is_said_to_programs() {
+    let (schema, table) = (schema("error"), contract("errors.json"));
+    let mut problems = Vec::new();
+    for case in cases() {
+        let ran = case.run(&["--json"]);
+        let mut must = |holds: bool, what: &str| {
+            if !holds {
+                problems.push(format!("{}: {what}: {ran:?}", case.name));
+            }
+        };
+        must(ran.code == case.exit, "the exit code");
+        must(ran.stdout.is_empty(), "standard output is empty");
+        must(ran.stderr.lines().count() == 1 && ran.stderr.ends_with('\n'), "one line on standard error");
+        let Ok(value) = serde_json::from_str::<Value>(&ran.stderr) else {
+            must(false, "the line is JSON");
+            continue;
+        };
+        for breach in breaches(&schema, &value) {
+            must(false, &breach);
+        }
+        let error = &value["error"];
+        must(error["kind"] == case.kind.as_str(), "the kind");
+        let row = row(&table, &case.kind).unwrap_or(&Value::Null);
+        must(row["exit"] == ran.code, "errors.json has the exit code");
+        must(row["retryable"] == error["retryable"], "errors.json has retryable");
+        let holds = |text: &Value, piece: &String| text.as_str().is_some_and(|text| text.contains(piece));
+        for piece in &case.message {
+            must(holds(&error["message"], piece), &format!("the message holds {piece:?}"));
+        }
+        for piece in &case.hint {
+            must(holds(&error["hint"], piece), &format!("the hint holds {piece:?}"));
+        }
+    }
+    assert_none(&problems);
+}
+
+#[test]
+fn every_failure_is_said_to_people() {
+    let mut problems = Vec::new();
+    for case in cases() {
+        let ran = case.run(&[]);
+        let mut must = |holds: bool, what: &str| {
+            if !holds {
+                problems.push(format!("{}: {what}: {ran:?}", case.name));
+            }
+        };
+        must(ran.code == case.exit, "the exit code");
+        must(ran.stdout.is_empty(), "standard output is empty");
+        must(ran.stderr.starts_with("aft: ") || ran.stderr.starts_with("error: "), "it begins as an error");
+        must(!has_escapes(&ran.stderr), "a pipe gets no colours");
+        must(!ran.stderr.contains("panicked"), "nothing panicked");
+        for piece in case.message.iter().chain(&case.hint) {
+            must(ran.stderr.contains(piece), &format!("it holds {piece:?}"));
+        }
+    }
+    assert_none(&problems);
+}
+
+#[test]
+fn a_query_that_looks_like_a_flag_gets_the_line_to_type() {
+    let ran = run(aft().args(["search", "git", "commit", "--amend"]));
+    let line = ran.stderr.lines().last().unwrap_or_default();
+    assert_eq!(line.trim_start(), "to search for it, type: aft search -- git commit --amend");
+}
+
+#[test]
+fn every_kind_that_can_be_brought_about_has_a_case() {
+    let with_case: BTreeSet<String> = cases().into_iter().map(|case| case.kind).collect();
+    let table = contract("errors.json");
+    let kinds = table["errors"].as_array().into_iter().flatten().filter_map(|row| row["kind"].as_str());
+    let without: Vec<&str> = kinds.filter(|kind| !with_case.contains(*kind)).collect();
+    // Each of these needs a clock, a crowd or a defect.
+    assert_eq!(without, ["archive-unsteady", "busy", "timeout", "interrupted", "internal"]);
+}
