@@ -91,8 +91,9 @@ impl Place {
         let mut command = aft();
         if let Some(user) = self.user {
             command = Command::new(self.program());
-            command.stdin(Stdio::null()).uid(user).gid(user);
+            command.stdin(Stdio::null()).env_clear().uid(user).gid(user);
         }
+        command.env("HOME", self.home.path()).env_remove("XDG_CONFIG_HOME");
         command.env("TMPDIR", self.home.path().join("temporary"));
         command.arg("--json").arg("--archive").arg(&self.archive).arg("--index").arg(self.index());
         command.args(arguments);

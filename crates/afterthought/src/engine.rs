@@ -9,12 +9,13 @@ use crossbeam_channel::RecvTimeoutError;
 use serde::Serialize;
 
 use crate::archive::Archive;
+use crate::audit::{Audit, WordAudit, audit, routes};
 use crate::context::{Context, Entry};
 use crate::error::{Error, ErrorKind, Result};
 use crate::index::{Access, Folder, Snapshot, Store, flag};
 use crate::limits::{BATCH_ROWS_MAX, READERS_DEFAULT, SEARCH_WALL_MS_MAX, VERIFY_LISTED_MAX};
 use crate::mirror::{Level, Mirror, Note, Progress, SyncReport, Verdict, verify};
-use crate::model::{Message, Session, Warning};
+use crate::model::{Message, Origin, Session, Warning};
 use crate::search::{
     Filters, IndexState, IndexView, Page, Pool, SearchRequest, SessionList, SessionView, list_sessions,
 };
@@ -242,6 +243,27 @@ impl Engine {
     /// Lists sessions, the latest activity first; see [`list_sessions`].
     pub fn sessions(&self, filters: &Filters, offset: usize, limit: usize) -> Result<SessionList> {
         list_sessions(&self.store.snapshot()?, filters, offset, limit)
+    }
+
+    /// Measures what the archive holds that its agent's own search cannot find; see [`Audit`]. Reads
+    /// the whole archive, and more than once where the agent's search tables have to be rebuilt.
+    pub fn audit(&self) -> Result<Audit> {
+        audit(&mut self.archive.another(), &self.store.snapshot()?)
+    }
+
+    /// Counts what the agent's own search finds for a word, and what we find.
+    pub fn audit_word(&self, word: &str) -> Result<WordAudit> {
+        let count = |origins: Vec<Origin>| -> Result<u64> {
+            let request = SearchRequest { origins, limit: 1, ..SearchRequest::new(word) };
+            Ok(self.search(request)?.total.value)
+        };
+        Ok(WordAudit {
+            schema_version: 1,
+            word: word.to_owned(),
+            fts: routes(&mut self.archive.another(), word)?,
+            ours: count(Vec::new())?,
+            ours_in_reasoning: count(vec![Origin::Thought])?,
+        })
     }
 
     /// Returns a message with its visible neighbours in the session, from the archive itself. A

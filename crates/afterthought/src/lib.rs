@@ -17,9 +17,10 @@
 //! ```
 //!
 //! Rooms, lower never names higher: `model` `limits` `error` `time` → `archive` `text` `query` →
-//! `index` → `mirror` `search` → `context` → `engine`.
+//! `index` → `mirror` `search` → `audit` `context` → `engine`.
 
 pub mod archive;
+mod audit;
 mod context;
 mod engine;
 pub mod error;
@@ -32,6 +33,7 @@ pub mod search;
 pub mod text;
 pub mod time;
 
+pub use audit::{Audit, ThoughtWord, WordAudit};
 pub use context::{Context, ContextHit, ContextPage, ContextQuery, Entry};
 pub use engine::{Engine, Freshness, MessageView, Opening, Options, Shown, Status};
 pub use error::{Error, ErrorKind, Result};

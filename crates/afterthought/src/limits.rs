@@ -71,5 +71,11 @@ pub const ARCHIVE_COPY_BYTES_MAX: u64 = 2 * 1024 * 1024 * 1024;
 pub const SIGNATURES_CHEAP_MS: u64 = 50;
 /// Otherwise it repeats when the last one is older than this, in seconds.
 pub const SIGNATURES_AGE_S_MAX: i64 = 60;
+/// Words that an audit shows.
+pub const AUDIT_WORDS_MAX: usize = 20;
+/// Words that an audit looks up to find them.
+pub const AUDIT_CANDIDATES_MAX: usize = 400;
+/// Messages that an audit names for one word.
+pub const AUDIT_IDS_MAX: usize = 5;
 /// Differing rows that `verify` lists by id.
 pub const VERIFY_LISTED_MAX: usize = 100;

@@ -58,6 +58,7 @@ pub(crate) enum Command {
     Sessions(Sessions),
     /// Prove that the index holds exactly the archive's rows
     Verify,
+    Audit(Audit),
     Demo(Demo),
     /// Show where settings come from
     #[command(subcommand)]
@@ -212,6 +213,18 @@ pub(crate) struct Show {
     /// Show this many messages before and after it
     #[arg(long, short = 'C', value_name = "N", default_value_t = 0)]
     pub(crate) context: usize,
+}
+
+/// Measure what the archive holds that its agent's own search cannot find.
+///
+/// Without a word: figures of the archive, and words that were thought and never said. With a word:
+/// what the agent's word index, trigram index and scan find, beside what is found here. The figures'
+/// SQL stands in schema/audit.sql. Changes nothing.
+#[derive(Args, Debug)]
+pub(crate) struct Audit {
+    /// A word to look up by every route
+    #[arg(value_name = "WORD")]
+    pub(crate) word: Option<String>,
 }
 
 /// Show a session: all of it, a part, one role, or what matches a query in it.

@@ -1,6 +1,7 @@
 //! `aft`: arguments in, pages out. Holds no search logic.
 
 mod args;
+mod audit;
 mod config;
 mod demo;
 mod fail;
@@ -45,6 +46,7 @@ fn run(cli: &Cli) -> Result<u8, Failure> {
         Command::Search(search) => search::run(&cli.global, search),
         Command::Index(index) => index::run(&cli.global, index),
         Command::Status => status::status(&cli.global),
+        Command::Audit(audit) => audit::run(&cli.global, audit),
         Command::Verify => status::verify(&cli.global),
         Command::Show(show) => show::run(&cli.global, show),
         Command::Session(session) => session::one(&cli.global, session),

@@ -36,6 +36,10 @@ pub(super) struct Columns {
     pub(super) signatures: String,
     /// The light columns of every session.
     pub(super) sessions: String,
+    /// A name for `messages` in which no column is missing; stands before a `SELECT`.
+    pub(super) complete_tables: String,
+    /// The condition on a row of `messages` that a search shows it.
+    pub(super) visible: String,
 }
 
 impl Columns {
@@ -56,6 +60,15 @@ impl Columns {
         // A square in a prime field: equal-size swaps of `active` between rows change the sum, and
         // no product leaves 63 bits.
         let key = format!("((id * 2 + ({active} <> 0)) % 2147483647)");
+        let compacted = if messages.contains("compacted") { "coalesce(compacted, 0)" } else { "0" };
+        let hidden = or(messages, "display_kind", "NULL");
+        let complete = |columns: &HashSet<String>, names: &[&str]| {
+            names
+                .iter()
+                .map(|name| format!("{} AS \"{name}\"", or(columns, name, "NULL")))
+                .collect::<Vec<_>>()
+                .join(", ")
+        };
         let light: Vec<_> = SESSION_LIGHT.iter().map(|name| or(sessions, name, "NULL")).collect();
         Self {
             message: format!(
@@ -67,6 +80,12 @@ impl Columns {
                 "SELECT session_id, count(*), max(id), sum({key} * {key} % 4294967291) FROM messages GROUP BY session_id"
             ),
             sessions: format!("SELECT id, source, started_at, {} FROM sessions", light.join(", ")),
+            complete_tables: format!(
+                "WITH messages AS (SELECT {}, {} FROM main.messages)",
+                MESSAGE_REQUIRED.join(", "),
+                complete(messages, &MESSAGE_OPTIONAL)
+            ),
+            visible: format!("({active} <> 0 OR {compacted} <> 0) AND coalesce({hidden}, '') <> 'hidden'"),
         }
     }
 }

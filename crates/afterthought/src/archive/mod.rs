@@ -1,6 +1,7 @@
 //! Reads an agent's SQLite archive and never writes to it: no byte, size, time or sidecar of it
 //! changes. The only room that knows SQLite.
 
+mod audit;
 mod columns;
 mod decode;
 mod open;
@@ -10,6 +11,7 @@ mod stamp;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+pub use audit::{Figures, RouteCounts, Routes};
 pub use columns::signature_term;
 pub use read::{RowHead, Signature, View};
 pub use stamp::Stamp;

@@ -17,8 +17,8 @@ use super::decode::{self, ReasoningColumns};
 
 /// One consistent state of an archive.
 pub struct View<'a> {
-    connection: &'a Connection,
-    columns: &'a Columns,
+    pub(super) connection: &'a Connection,
+    pub(super) columns: &'a Columns,
     path: &'a Path,
 }
 
@@ -114,7 +114,7 @@ impl<'a> View<'a> {
         read().map_err(|error| self.failed(error))
     }
 
-    fn all<T>(
+    pub(super) fn all<T>(
         &self,
         sql: &str,
         parameters: impl rusqlite::Params,
@@ -126,7 +126,7 @@ impl<'a> View<'a> {
         read().map_err(|error| self.failed(error))
     }
 
-    fn failed(&self, error: rusqlite::Error) -> Error {
+    pub(super) fn failed(&self, error: rusqlite::Error) -> Error {
         Error::new(ErrorKind::ArchiveUnavailable, "read archive", self.path.display()).because(error)
     }
 }
@@ -207,7 +207,7 @@ fn message(row: &Row<'_>) -> rusqlite::Result<Message> {
 }
 
 /// Reads any SQLite value as text, as far as it is text.
-fn text(value: ValueRef<'_>) -> Cow<'_, str> {
+pub(super) fn text(value: ValueRef<'_>) -> Cow<'_, str> {
     match value {
         ValueRef::Null => Cow::Borrowed(""),
         ValueRef::Integer(number) => Cow::Owned(number.to_string()),

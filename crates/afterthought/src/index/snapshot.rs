@@ -9,7 +9,7 @@ use tantivy::{DocId, DocSet, Searcher, SegmentReader, TERMINATED, Term};
 
 use crate::archive::signature_term;
 use crate::error::{Error, ErrorKind, Result};
-use crate::model::{Checkpoint, Session};
+use crate::model::{Checkpoint, Field, Session};
 
 use super::fields::{Fields, NO_TIME, flag};
 
@@ -292,6 +292,55 @@ impl Snapshot {
             })?;
         }
         Ok(found)
+    }
+
+    /// Returns words that stand in one field and in no other, those in most messages first. Words of
+    /// four letters and more; one pass over the field's dictionaries.
+    pub fn terms_only_in(&self, field: Field, limit: usize) -> Result<Vec<String>> {
+        let mut counts: HashMap<String, u32> = HashMap::new();
+        for segment in self.searcher.segment_readers() {
+            let index = segment.inverted_index(self.fields.text(field)).map_err(failed)?;
+            let mut terms = index.terms().stream().map_err(|error| failed(error.into()))?;
+            while terms.advance() {
+                let Ok(word) = std::str::from_utf8(terms.key()) else { continue };
+                if word.len() >= 4 && word.chars().all(char::is_alphabetic) {
+                    *counts.entry(word.to_owned()).or_default() += terms.value().doc_freq;
+                }
+            }
+        }
+        let mut words: Vec<(String, u32)> = counts.into_iter().collect();
+        words.sort_unstable_by(|(a, a_count), (b, b_count)| b_count.cmp(a_count).then_with(|| a.cmp(b)));
+        let mut only = Vec::new();
+        for (word, _) in words {
+            if only.len() == limit {
+                break;
+            }
+            let elsewhere = Field::ALL.into_iter().filter(|other| *other != field);
+            let mut is_elsewhere = false;
+            for other in elsewhere {
+                let term = Term::from_field_text(self.fields.text(other), &word);
+                is_elsewhere |= self.searcher.doc_freq(&term).map_err(failed)? > 0;
+            }
+            if !is_elsewhere {
+                only.push(word);
+            }
+        }
+        Ok(only)
+    }
+
+    /// Returns the ids of the messages whose field holds a folded word, lowest first.
+    pub fn messages_with(&self, field: Field, word: &str) -> Result<Vec<i64>> {
+        let term = Term::from_field_text(self.fields.text(field), word);
+        let mut ids = Vec::new();
+        for segment in self.searcher.segment_readers() {
+            let columns = SegmentColumns::open(segment)?;
+            each_doc(segment, &term, |doc| {
+                ids.push(columns.id.get_val(doc));
+                Ok(())
+            })?;
+        }
+        ids.sort_unstable();
+        Ok(ids)
     }
 
     /// Returns the ids of rows that could be read only in part, lowest first, at most `limit`.
