@@ -1,7 +1,7 @@
 //! Measures what a first build costs and what a search costs afterwards, as a user would see it:
 //! whole processes of `aft`, on an archive written by seed or on one's own.
 //!
-//!     cargo run --release -p afterthought-benches --bin first-build -- --rows 300000
+//!     cargo run --release -p afterthought-benches --example first-build -- --rows 300000
 
 use std::error::Error;
 use std::fs;
@@ -42,7 +42,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     let folder = tempfile::tempdir()?;
     let aft = match &arguments.aft {
         Some(path) => path.clone(),
-        None => std::env::current_exe()?.with_file_name("aft"),
+        // Examples stand one folder below the programs.
+        None => std::env::current_exe()?.parent().and_then(Path::parent).ok_or("no folder")?.join("aft"),
     };
     if !aft.exists() {
         return Err(

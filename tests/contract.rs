@@ -21,7 +21,22 @@ mod pages;
 mod tables;
 
 /// Every JSON Schema of `schema/`.
-const SCHEMAS: [&str; 8] = ["search", "status", "show", "verify", "index", "demo", "error", "progress"];
+const SCHEMAS: [&str; 14] = [
+    "search",
+    "status",
+    "show",
+    "session",
+    "session-search",
+    "sessions",
+    "verify",
+    "audit",
+    "audit-word",
+    "index",
+    "demo",
+    "config",
+    "error",
+    "progress",
+];
 
 /// A change to an answer.
 type Change = fn(&mut Value);

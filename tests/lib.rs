@@ -81,6 +81,7 @@ impl Fixture {
 }
 
 /// Brings the index fully up to date.
+#[expect(clippy::must_use_candidate, reason = "a sync is done for its effect")]
 pub fn sync(engine: &Engine) -> SyncReport {
     match engine.freshen(Level::Full, Duration::MAX, |_| {}).expect("a sync") {
         Freshness::Fresh(report) => report,
@@ -123,9 +124,13 @@ impl Ran {
 #[must_use]
 pub fn aft() -> Command {
     let mut command = Command::new(&*AFT);
-    for name in ["AFTERTHOUGHT_ARCHIVE", "AFTERTHOUGHT_INDEX", "HERMES_HOME", "NO_COLOR", "CLICOLOR_FORCE"] {
-        command.env_remove(name);
+    for (name, _) in std::env::vars_os() {
+        let name = name.to_string_lossy().into_owned();
+        if ["AFTERTHOUGHT_", "XDG_", "HERMES_", "CLICOLOR"].iter().any(|prefix| name.starts_with(prefix)) {
+            command.env_remove(name);
+        }
     }
+    command.env_remove("NO_COLOR").env("TZ", "UTC").env("HOME", "/nonexistent");
     command.stdin(Stdio::null());
     command
 }
@@ -147,7 +152,7 @@ static AFT: LazyLock<PathBuf> = LazyLock::new(|| {
     let test = std::env::current_exe().expect("the path of the running test");
     let folder = test.parent().and_then(Path::parent).expect("tests run from target/PROFILE/deps");
     let mut build = Command::new(env!("CARGO"));
-    build.args(["build", "--quiet", "--package", "aft", "--manifest-path"]);
+    build.args(["build", "--quiet", "--workspace", "--bin", "aft", "--manifest-path"]);
     build.arg(root().join("Cargo.toml"));
     build.arg("--target-dir").arg(folder.parent().expect("a target folder"));
     if folder.ends_with("release") {
@@ -177,7 +182,7 @@ struct FileTrace {
 }
 
 impl Trace {
-    /// Takes the trace of a folder's files, and of the folder itself.
+    /// Takes the trace of a folder's files.
     #[must_use]
     pub fn of(folder: &Path) -> Self {
         let mut files = BTreeMap::new();

@@ -523,8 +523,8 @@ fn keeps_its_snapshot(mode: &str, mut meanwhile: impl FnMut(&mut Archive) -> aft
     agent.does(&format!("PRAGMA journal_mode = {mode}"));
     // Long enough that the row's pages are read only when the row is asked for.
     agent.does(&format!("UPDATE messages SET content = '{}' WHERE id = 1", "old ".repeat(5_000)));
-    let mut archive = Archive::at(&place.archive, false).expect("a file");
-    let mut other = archive.another();
+    let archive = Archive::at(&place.archive, false).expect("a file");
+    let mut other = archive.clone();
     let seen = archive.read(|view| {
         view.rows_above(0)?;
         meanwhile(&mut other)?;
@@ -555,8 +555,8 @@ fn handle_follows_agents_that_come_and_go_between_two_looks() {
 #[track_caller]
 fn follows(mode: &str, looks_between: bool) {
     let place = Place::new();
-    let mut archive = Archive::at(&place.archive, false).expect("a file");
-    let mut seen = || archive.read(|view| view.rows_above(0)).expect("a count");
+    let archive = Archive::at(&place.archive, false).expect("a file");
+    let seen = || archive.read(|view| view.rows_above(0)).expect("a count");
     for agents in 0..4 {
         let mut agent = place.agent();
         agent.does(&format!("PRAGMA journal_mode = {mode}"));
@@ -574,7 +574,7 @@ fn idle_handle_lets_the_agent_close_its_log() {
     let place = Place::new();
     let mut agent = place.agent();
     agent.does(COMET);
-    let mut archive = Archive::at(&place.archive, false).expect("a file");
+    let archive = Archive::at(&place.archive, false).expect("a file");
     assert_eq!(archive.read(|view| view.rows_above(0)).expect("a count"), 4);
     agent.leave();
     assert_eq!(place.names(), ["state.db"]);
@@ -588,7 +588,7 @@ fn handle_outlives_an_agent_that_crashes() {
         agent.does(&format!("PRAGMA journal_mode = {mode}"));
         agent.does("BEGIN IMMEDIATE");
         agent.does(COMET);
-        let mut archive = Archive::at(&place.archive, false).expect("a file");
+        let archive = Archive::at(&place.archive, false).expect("a file");
         assert_eq!(archive.read(|view| view.rows_above(0)).expect("rows"), 3);
         agent.does("COMMIT");
         agent.does(GHOSTS);

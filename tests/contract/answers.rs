@@ -3,12 +3,13 @@
 use std::io::{BufRead, BufReader, Read};
 use std::process::{Command, Stdio};
 
-use afterthought_tests::{Fixture, Ran, aft, run};
+use afterthought_tests::{Fixture, Ran, aft, root, run};
 use afterthought_tools::archive::{Message, Session, Shape, Writer};
 use serde_json::{Value, json};
 
 use crate::fixtures::{Scene, harbor, listed};
-use crate::{answer, breaches, contract, has_escapes, schema};
+use crate::pages::{kinds, problems_of};
+use crate::{answer, assert_none, breaches, contract, has_escapes, schema};
 
 /// The ids of `show`'s messages.
 fn ids(shown: &Value) -> Vec<i64> {
@@ -24,28 +25,51 @@ fn indexed_harbor() -> Fixture {
 }
 
 #[test]
-fn a_message_is_shown_with_its_visible_neighbours() {
+fn a_message_is_shown_with_its_listed_neighbours() {
     let fixture = indexed_harbor();
     let show = |args: &[&str]| answer("show", &fixture.aft(&[&["--json", "show"], args].concat()), 0);
     let alone = show(&["3"]);
-    assert_eq!(ids(&alone), [3]);
     assert_eq!(
         alone["session"],
-        json!({"id": "s-lock", "title": "Lock order in the scheduler", "source": "cli"})
+        json!({
+            "id": "s-lock", "title": "Lock order in the scheduler", "source": "cli", "user": "ada",
+            "model": "m-large", "parent_id": null, "cwd": "/src/harbor/web", "git_branch": "fix/lock",
+            "started": "2026-01-01T00:00:00Z", "last_activity": "2026-01-01T00:00:09Z", "messages": 7,
+            "archived": true,
+        })
     );
-    let message = &alone["messages"][0];
-    assert_eq!(message["content"], "Let me look at the scheduler.");
-    assert_eq!(message["tool_calls"], "terminal(rg -n lock_order src/scheduler.rs, 部署)");
-    assert_eq!(message["timestamp"], "2026-01-01T00:00:03Z");
-    // 6 was taken back and 7 was never seen: both are passed over, and shown when asked for.
+    assert_eq!(
+        alone["messages"],
+        json!([{
+            "message_id": 3, "index": 2, "role": "assistant", "content": "Let me look at the scheduler.",
+            "reasoning": "", "tool_name": "",
+            "tool_calls": "terminal(rg -n lock_order src/scheduler.rs, 部署)",
+            "timestamp": "2026-01-01T00:00:03Z",
+        }])
+    );
+    // 6 was taken back and 7 was never seen: both are passed over.
     assert_eq!(ids(&show(&["5", "-C", "1"])), [4, 5, 8]);
     assert_eq!(ids(&show(&["1", "-C", "2"])), [1, 2, 3]);
     assert_eq!(ids(&show(&["9", "--context", "1"])), [8, 9]);
-    let taken_back = show(&["6", "-C", "1"]);
-    assert_eq!(ids(&taken_back), [5, 6, 8]);
-    let visible: Vec<_> =
-        taken_back["messages"].as_array().into_iter().flatten().map(|message| &message["visible"]).collect();
-    assert_eq!(visible, [true, false, true]);
+}
+
+#[test]
+fn a_message_that_is_not_listed_is_shown_alone() {
+    let fixture = indexed_harbor();
+    // Taken back, hidden, a repetition.
+    for id in ["6", "7", "13"] {
+        let shown = answer("show", &fixture.aft(&["--json", "show", id, "-C", "1"]), 0);
+        assert_eq!(ids(&shown), [id.parse::<i64>().expect("a number")]);
+        assert_eq!(shown["messages"][0]["index"], Value::Null);
+    }
+}
+
+#[test]
+fn a_message_that_is_not_indexed_yet_is_shown() {
+    let fixture = Scene::of(&["archive", "index", "sessions t1 and t2"]).fixture;
+    let shown = answer("show", &fixture.aft(&["--json", "show", "3"]), 0);
+    assert_eq!((ids(&shown), &shown["messages"][0]["index"]), (vec![3], &Value::Null));
+    assert_eq!((&shown["session"]["id"], &shown["session"]["source"]), (&json!("t1"), &json!("unknown")));
 }
 
 #[test]
@@ -54,8 +78,143 @@ fn a_message_is_shown_as_far_as_it_can_be_read() {
     let show = |id: &str| answer("show", &fixture.aft(&["--json", "show", id]), 0);
     assert_eq!(show("17")["messages"][0]["content"], "The halyard was cut off h\u{fffd}");
     assert_eq!(show("19")["messages"][0]["timestamp"], Value::Null);
-    assert_eq!(show("19")["session"], json!({"id": "s-odd", "title": null, "source": "unknown"}));
-    assert_eq!(show("21")["session"], json!({"id": "s-gone", "title": null, "source": "unknown"}));
+    for (id, session) in [("19", "s-odd"), ("21", "s-gone")] {
+        let shown = show(id);
+        let session_view = &shown["session"];
+        assert_eq!((&session_view["id"], &session_view["source"]), (&json!(session), &json!("unknown")));
+        assert_eq!((&session_view["title"], &session_view["user"]), (&Value::Null, &Value::Null));
+    }
+    assert_eq!(show("21")["session"]["started"], Value::Null);
+}
+
+#[test]
+fn a_session_is_its_listed_messages() {
+    let fixture = indexed_harbor();
+    let listed = listed(&fixture.archive());
+    let sessions = answer("sessions", &fixture.aft(&["--json", "sessions"]), 0);
+    assert_eq!(sessions["total"], 7);
+    for view in sessions["sessions"].as_array().into_iter().flatten() {
+        let session = answer("session", &fixture.aft(&["--json", "session", text(&view["id"])]), 0);
+        assert_eq!(session["session"], *view);
+        let rows: Vec<i64> =
+            listed.iter().filter(|(session, _)| view["id"] == session.as_str()).map(|(_, id)| *id).collect();
+        assert_eq!(ids(&session), rows);
+        assert_eq!(view["messages"], rows.len());
+        let places = session["messages"].as_array().into_iter().flatten().map(|message| &message["index"]);
+        assert!(places.eq((0..rows.len()).map(Value::from).collect::<Vec<_>>().iter()), "{session}");
+    }
+    assert_eq!(contract("archive.json")["rows"]["shown"], "(active or compacted) and not hidden");
+}
+
+#[test]
+fn a_part_of_a_session_keeps_its_numbers() {
+    let fixture = indexed_harbor();
+    let session =
+        |args: &[&str]| answer("session", &fixture.aft(&[&["--json", "session"], args].concat()), 0);
+    let part = session(&["s-lock", "--slice", "2:4"]);
+    assert_eq!((ids(&part), &part["messages"][0]["index"]), (vec![3, 4], &json!(2)));
+    let roles = session(&["s-lo", "--role", "assistant", "--slice", "-1:"]);
+    assert_eq!((ids(&roles), &roles["messages"][0]["index"]), (vec![5], &json!(4)));
+    assert_eq!(roles["session"]["messages"], 7);
+    assert_eq!(ids(&session(&["s-lock", "--slice", "90:"])), Vec::<i64>::new());
+}
+
+#[test]
+fn a_search_inside_a_session_is_valid_and_true() {
+    let fixture = indexed_harbor();
+    let listed = listed(&fixture.archive());
+    let search = |session: &str, query: &str| {
+        answer("session-search", &fixture.aft(&["--json", "session", session, "--search", query]), 0)
+    };
+    for (session, query, total) in [
+        ("s-lock", "lock order", 5),
+        ("s-lock", "naive", 1),
+        ("s-han", "时区", 1),
+        ("s-odd", "lighthouse", 1),
+    ] {
+        let page = search(session, query);
+        assert_eq!(page["total"], total, "{query}: {page}");
+        for hit in page["results"].as_array().into_iter().flatten() {
+            let mut hit = hit.clone();
+            hit["session_id"] = json!(session);
+            assert_none(&problems_of(&hit, query, &listed));
+        }
+    }
+    assert_eq!(kinds(&search("s-lock", "")), ["empty-query"]);
+    assert_eq!(kinds(&search("s-lock", "gearbox")), ["unknown-term"]);
+}
+
+#[test]
+fn sessions_are_listed_latest_first() {
+    let fixture = indexed_harbor();
+    let sessions =
+        |args: &[&str]| answer("sessions", &fixture.aft(&[&["--json", "sessions"], args].concat()), 0);
+    let names = |list: &Value| -> Vec<String> {
+        let list = list["sessions"].as_array().into_iter().flatten();
+        list.map(|session| text(&session["id"]).to_owned()).collect()
+    };
+    assert_eq!(names(&sessions(&["--limit", "1"])), ["s-gone"]);
+    assert_eq!(names(&sessions(&["--source", "cron"])), ["s-copy"]);
+    assert_eq!(names(&sessions(&["--workspace", "/src/harbor"])), ["s-lock"]);
+    let page = sessions(&["--limit", "2", "--offset", "6"]);
+    assert_eq!((names(&page).len(), &page["total"]), (1, &json!(7)));
+    assert_eq!(names(&sessions(&["--source", "none"])), Vec::<String>::new());
+}
+
+#[test]
+fn an_audit_counts_what_its_statements_count() {
+    let fixture = indexed_harbor();
+    let audit = answer("audit", &fixture.aft(&["--json", "audit"]), 0);
+    assert_eq!(audit["rows"], 21);
+    assert_eq!(audit["rows_with_reasoning"], 2);
+    let words = audit["only_in_reasoning"].as_array().into_iter().flatten();
+    let words: Vec<&str> = words.map(|word| text(&word["word"])).collect();
+    assert!(words.contains(&"differs") && !words.contains(&"lock"), "{words:?}");
+    let connection = rusqlite::Connection::open(fixture.archive()).expect("an archive");
+    let statements = std::fs::read_to_string(root().join("schema/audit.sql")).expect("audit.sql");
+    let mut counted = 0;
+    for named in statements.split("-- name: ").skip(1) {
+        let (name, statement) = named.split_once('\n').expect("a name and a statement");
+        let mut statement = connection.prepare(statement).unwrap_or_else(|error| panic!("{name}: {error}"));
+        let value = if name.starts_with("by_") {
+            let rows =
+                statement.query_map([], |row| Ok(json!([row.get::<_, String>(0)?, row.get::<_, i64>(1)?])));
+            rows.and_then(Iterator::collect::<rusqlite::Result<Value>>)
+        } else {
+            statement.query_row([], |row| row.get::<_, i64>(0).map(Value::from))
+        };
+        assert_eq!(audit[name], value.unwrap_or_else(|error| panic!("{name}: {error}")), "{name}");
+        counted += 1;
+    }
+    assert_eq!(counted, 7);
+}
+
+#[test]
+fn an_audit_of_a_word_puts_both_searches_side_by_side() {
+    let fixture = indexed_harbor();
+    let audit = |word: &str| answer("audit-word", &fixture.aft(&["--json", "audit", word]), 0);
+    let lock = audit("differs");
+    assert_eq!(lock["fts"], json!({"words": 0, "trigrams": 0, "scan": 0}));
+    assert_eq!((&lock["ours"], &lock["ours_in_reasoning"]), (&json!(1), &json!(1)));
+    assert_eq!(audit("时区")["fts"]["trigrams"], Value::Null);
+}
+
+#[test]
+fn settings_tell_where_they_come_from() {
+    let home = tempfile::tempdir().expect("a temporary folder");
+    let folder = home.path().join("config/afterthought");
+    std::fs::create_dir_all(&folder).expect("a folder");
+    let mut command = aft();
+    command.env("HOME", home.path()).env("XDG_CONFIG_HOME", home.path().join("config"));
+    let mut settings = |args: &[&str]| {
+        let config = answer("config", &run(command.args(args).args(["--json", "config", "show"])), 0);
+        assert_eq!(config["file"].as_str(), folder.join("config.toml").to_str());
+        let settings = config["settings"].as_array().cloned().unwrap_or_default();
+        settings.iter().map(|setting| text(&setting["origin"]).to_owned()).collect::<Vec<_>>()
+    };
+    assert_eq!(settings(&[]), ["default", "default"]);
+    std::fs::write(folder.join("config.toml"), "archive = \"/a\"\nindex = \"/i\"\n").expect("a file");
+    assert_eq!(settings(&[]), ["file", "file"]);
 }
 
 #[test]
@@ -292,15 +451,4 @@ fn a_long_sync_tells_its_progress_and_can_be_stopped() {
 
 fn parsed(line: &str) -> Value {
     serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {line}"))
-}
-
-#[test]
-fn the_listed_rows_are_those_that_show_walks() {
-    let fixture = indexed_harbor();
-    let listed = listed(&fixture.archive());
-    let of_lock: Vec<i64> =
-        listed.iter().filter(|(session, _)| session == "s-lock").map(|(_, id)| *id).collect();
-    let shown = answer("show", &fixture.aft(&["--json", "show", "1", "-C", "1000"]), 0);
-    assert_eq!(ids(&shown), of_lock);
-    assert_eq!(contract("archive.json")["rows"]["shown"], "(active or compacted) and not hidden");
 }

@@ -143,3 +143,13 @@ fn a_page_behind_the_last_hit_says_so() {
     assert_eq!(page["results"], json!([]));
     assert_eq!(kinds(&page), ["past-the-end"]);
 }
+
+#[test]
+fn a_session_that_is_behind_says_so_to_programs() {
+    let scene = Scene::of(&["archive", "index", "another row", "writer lock is held"]);
+    for args in [&["session", "s"][..], &["sessions"]] {
+        let ran = scene.fixture.aft(&[&["--json"], args].concat());
+        assert_eq!(ran.code, 0, "{ran:?}");
+        assert!(ran.stdout.contains("not-synced"), "{ran:?}");
+    }
+}

@@ -166,7 +166,8 @@ impl Scene {
             }
             "index without a sync" => drop(fixture.engine()),
             "index is a file" => fs::write(fixture.index(), "").expect("a file"),
-            "another row" => append(fixture, "Another lock."),
+            "another row" => append(fixture, "s", "Another lock."),
+            "sessions t1 and t2" => ["t1", "t2"].iter().for_each(|id| append(fixture, id, "Elsewhere.")),
             "pointer is a folder" => replace_pointer(fixture, None),
             "pointer is noise" => replace_pointer(fixture, Some("the index")),
             "pointer to nothing" => replace_pointer(fixture, Some("g7")),
@@ -208,10 +209,16 @@ fn small() -> Fixture {
     })
 }
 
-/// Appends a row to the small archive.
-pub(crate) fn append(fixture: &Fixture, text: &str) {
+/// Appends a row, and its session if there is none.
+fn append(fixture: &Fixture, session: &str, text: &str) {
     let mut writer = fixture.writer();
-    writer.message("s", &Message::user(text)).expect("a row");
+    let known = "SELECT EXISTS (SELECT 1 FROM sessions WHERE id = ?1)";
+    let is_known: bool =
+        writer.connection().query_row(known, [session], |row| row.get(0)).expect("an answer");
+    if !is_known {
+        writer.session(&Session::new(session)).expect("a session");
+    }
+    writer.message(session, &Message::user(text)).expect("a row");
     writer.close().expect("a clean close");
 }
 

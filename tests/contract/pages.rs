@@ -153,7 +153,7 @@ fn untrue(page: &Value, args: &[String], listed: &[(String, i64)]) -> Vec<String
 }
 
 /// Returns what holds of every hit and is not so here.
-fn problems_of(hit: &Value, query: &str, listed: &[(String, i64)]) -> Vec<String> {
+pub(crate) fn problems_of(hit: &Value, query: &str, listed: &[(String, i64)]) -> Vec<String> {
     let mut problems = Vec::new();
     let mut must = |holds: bool, what: &str| {
         if !holds {

@@ -1,12 +1,13 @@
 //! The tables of `schema/` and the schemas themselves: compared with the library's constants, with
 //! the statements it sends, with a real index and with the archives that the tools write.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 
 use afterthought::index::{FORMAT, NO_TIME, flag};
 use afterthought::limits::{
-    PAGE_DEPTH_MAX, PAGE_HITS_MAX, QUERY_TERMS_MAX, SNIPPET_MARKS_MAX, VERIFY_LISTED_MAX,
+    AUDIT_IDS_MAX, AUDIT_WORDS_MAX, CONTEXT_HITS_MAX, PAGE_DEPTH_MAX, PAGE_HITS_MAX, QUERY_TERMS_MAX,
+    SNIPPET_MARKS_MAX, VERIFY_LISTED_MAX,
 };
 use afterthought::text::FINGERPRINT;
 use afterthought::{Engine, ErrorKind, Field, Options, Origin, SearchRequest};
@@ -314,7 +315,7 @@ fn every_file_of_the_folder_is_compared() {
     let files: BTreeSet<String> =
         files.map(|file| file.expect("a file").file_name().to_string_lossy().into_owned()).collect();
     let mut compared: BTreeSet<String> = SCHEMAS.iter().map(|name| format!("{name}.schema.json")).collect();
-    compared.extend(["archive.json", "errors.json", "index.json"].map(str::to_owned));
+    compared.extend(["archive.json", "audit.sql", "errors.json", "index.json"].map(str::to_owned));
     assert_eq!(files, compared);
 }
 
@@ -370,13 +371,17 @@ fn parts_that_several_schemas_share_are_the_same() {
         page.as_object_mut().expect("an object").remove(own);
     }
     assert_eq!(contract("demo.schema.json")["$defs"]["page"], page);
-    for name in ["demo", "status", "index"] {
+    let mut shared = BTreeMap::new();
+    for name in SCHEMAS {
         let schema = contract(&format!("{name}.schema.json"));
-        for (part, body) in
-            schema["$defs"].as_object().expect("an object").iter().filter(|(part, _)| *part != "page")
-        {
-            assert_eq!(*body, search["$defs"][part], "{name}: {part}");
+        for (part, body) in schema["$defs"].as_object().into_iter().flatten() {
+            let first = shared.entry(part.clone()).or_insert_with(|| body.clone());
+            assert_eq!(body, first, "{name}: {part}");
         }
+    }
+    let inside = &contract("session-search.schema.json")["properties"]["results"]["items"]["properties"];
+    for member in ["matched_fields", "matched_terms", "terms_total", "snippet", "highlights"] {
+        assert_eq!(inside[member], search["$defs"]["hit"]["properties"][member], "{member}");
     }
 }
 
@@ -393,6 +398,11 @@ fn bounds_of_the_schemas_are_the_bounds_of_the_library() {
         contract(&format!("{name}.schema.json"))["properties"][member]["maxItems"].clone()
     };
     assert_eq!(listed("status", "damaged_ids"), VERIFY_LISTED_MAX);
+    assert_eq!(listed("sessions", "sessions"), PAGE_HITS_MAX);
+    assert_eq!(listed("session-search", "results"), CONTEXT_HITS_MAX);
+    assert_eq!(listed("audit", "only_in_reasoning"), AUDIT_WORDS_MAX);
+    let words = &contract("audit.schema.json")["properties"]["only_in_reasoning"]["items"]["properties"];
+    assert_eq!(words["message_ids"]["maxItems"], AUDIT_IDS_MAX);
     assert_eq!(listed("verify", "drift"), VERIFY_LISTED_MAX);
 }
 

@@ -51,7 +51,7 @@ pub struct WordAudit {
 
 /// Takes an archive's figures and finds up to 20 words that only its thoughts hold: candidates come
 /// from the index's dictionaries, and each is confirmed in the rows themselves.
-pub(crate) fn audit(archive: &mut Archive, snapshot: &Snapshot) -> Result<Audit> {
+pub(crate) fn audit(archive: &Archive, snapshot: &Snapshot) -> Result<Audit> {
     let candidates = snapshot.terms_only_in(Field::Reasoning, AUDIT_CANDIDATES_MAX)?;
     let (figures, words) = archive.read(|view| {
         let routes = Routes::over(view)?;
@@ -83,6 +83,6 @@ pub(crate) fn audit(archive: &mut Archive, snapshot: &Snapshot) -> Result<Audit>
 }
 
 /// Counts what the agent's own search finds for a word; ours is filled in by the caller.
-pub(crate) fn routes(archive: &mut Archive, word: &str) -> Result<RouteCounts> {
+pub(crate) fn routes(archive: &Archive, word: &str) -> Result<RouteCounts> {
     archive.read(|view| Routes::over(view)?.count(view, word))
 }

@@ -85,10 +85,9 @@ impl Engine {
     /// Opens an archive and its index. Fails if the archive is not there or not an agent's, or if
     /// the index cannot be used; see [`Opening`].
     pub fn open(options: &Options) -> Result<Self> {
-        let mut archive = Archive::at(&options.archive, options.allow_copy)?;
+        let archive = Archive::at(&options.archive, options.allow_copy)?;
         // An archive that cannot be read is said before an index is made for it.
         archive.read(|_| Ok(()))?;
-        archive.close();
         let folder = Folder::of(&options.index_root, archive.path());
         let store = match options.index {
             Opening::Fresh => Store::start_over(&folder)?,
@@ -102,7 +101,7 @@ impl Engine {
                 other => other?,
             },
         };
-        let mirror = Mirror::start(archive.another(), store.clone(), &folder)?;
+        let mirror = Mirror::start(archive.clone(), store.clone(), &folder)?;
         let pool = Pool::start(&archive, options.readers)?;
         Ok(Self { archive, folder, store, mirror, pool })
     }
@@ -163,7 +162,7 @@ impl Engine {
         let rows = snapshot.rows()?;
         let note =
             Note::read(&self.folder.note()).filter(|note| note.committed_ms == checkpoint.committed_ms);
-        let mut archive = self.archive.another();
+        let archive = &self.archive;
         let unchanged = checkpoint.complete
             && note.as_ref().is_some_and(|note| archive.stamp().is_ok_and(|stamp| stamp == note.stamp));
         let rows_behind = if unchanged {
@@ -196,9 +195,9 @@ impl Engine {
         let archive_bytes = self.archive.stamp()?.bytes();
         Ok(Status {
             schema_version: 1,
-            archive: self.archive.path().to_owned(),
+            archive: self.archive.path().display().to_string(),
             archive_bytes,
-            index_folder: self.store.path().to_owned(),
+            index_folder: self.store.path().display().to_string(),
             index_bytes: self.store.bytes(),
             segments: snapshot.segments(),
             sessions: snapshot.known_sessions()?.len(),
@@ -217,7 +216,7 @@ impl Engine {
                 .because(format!("checksums do not match in {}", damaged.join(", ")))
                 .hint("run: aft index --fresh"));
         }
-        verify(&mut self.archive.another(), &self.store.snapshot()?)
+        verify(&self.archive, &self.store.snapshot()?)
     }
 
     /// Returns a session and its visible messages, each once, from the archive itself. The id may be
@@ -228,11 +227,10 @@ impl Engine {
         let rows = snapshot.rows_of(ord)?;
         let ids: Vec<_> =
             rows.iter().filter(|row| flag::is_listed(row.flags)).map(|row| Some(row.id)).collect();
-        let mut archive = self.archive.another();
         let mut messages = Vec::with_capacity(ids.len());
         for batch in ids.chunks(BATCH_ROWS_MAX) {
             // A row that went or was taken back since the commit is not part of it any more.
-            let batch = archive.messages(batch)?.into_iter().flatten();
+            let batch = self.archive.messages(batch)?.into_iter().flatten();
             messages.extend(batch.filter(|message| message.state.visible()));
         }
         let last_ms = messages.iter().filter_map(|message| message.timestamp_ms).max();
@@ -248,7 +246,7 @@ impl Engine {
     /// Measures what the archive holds that its agent's own search cannot find; see [`Audit`]. Reads
     /// the whole archive, and more than once where the agent's search tables have to be rebuilt.
     pub fn audit(&self) -> Result<Audit> {
-        audit(&mut self.archive.another(), &self.store.snapshot()?)
+        audit(&self.archive, &self.store.snapshot()?)
     }
 
     /// Counts what the agent's own search finds for a word, and what we find.
@@ -260,7 +258,7 @@ impl Engine {
         Ok(WordAudit {
             schema_version: 1,
             word: word.to_owned(),
-            fts: routes(&mut self.archive.another(), word)?,
+            fts: routes(&self.archive, word)?,
             ours: count(Vec::new())?,
             ours_in_reasoning: count(vec![Origin::Thought])?,
         })
@@ -269,7 +267,7 @@ impl Engine {
     /// Returns a message with its visible neighbours in the session, from the archive itself. A
     /// message that a search does not show is returned alone. Fails as not found if no row has the id.
     pub fn show(&self, id: i64, neighbours: usize) -> Result<Shown> {
-        let Some(message) = self.archive.another().messages(&[Some(id)])?.pop().flatten() else {
+        let Some(message) = self.archive.messages(&[Some(id)])?.pop().flatten() else {
             return Err(Error::new(ErrorKind::NotFound, "show message", id)
                 .because("the archive has no row of that id")
                 .hint("ids stand in the hits of aft search"));
@@ -309,11 +307,11 @@ pub struct Status {
     /// Version of this shape.
     pub schema_version: u32,
     /// The archive's path.
-    pub archive: PathBuf,
+    pub archive: String,
     /// Its size with its log, in bytes.
     pub archive_bytes: u64,
     /// The live generation of the index.
-    pub index_folder: PathBuf,
+    pub index_folder: String,
     /// Its size, in bytes.
     pub index_bytes: u64,
     /// Its segments.

@@ -76,6 +76,11 @@ fn read_file() -> Result<File, Failure> {
     let text = match std::fs::read_to_string(&path) {
         Ok(text) => text,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(File::default()),
+        Err(error) if error.kind() == std::io::ErrorKind::PermissionDenied => {
+            // Often another user's home: no reason to refuse, and a reason to say so.
+            eprintln!("aft: note: read {}: {error}; its settings are not used", path.display());
+            return Ok(File::default());
+        }
         Err(error) => return Err(Failure::Usage(format!("read {}: {error}", path.display()))),
     };
     toml::from_str(&text)
@@ -115,9 +120,11 @@ pub(crate) fn show(global: &Global, with_origin: bool) -> Result<u8, Failure> {
     if global.json {
         let settings: Vec<_> = settings
             .iter()
-            .map(|setting| json!({"name": setting.name, "value": setting.value, "origin": setting.origin.to_string()}))
+            .map(|setting| json!({"name": setting.name, "value": setting.value.display().to_string(), "origin": setting.origin.to_string()}))
             .collect();
-        print_json(&json!({"schema_version": 1, "file": file, "settings": settings}))?;
+        print_json(
+            &json!({"schema_version": 1, "file": file.map(|file| file.display().to_string()), "settings": settings}),
+        )?;
         return Ok(0);
     }
     let mut text = String::new();

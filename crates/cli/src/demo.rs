@@ -63,8 +63,8 @@ pub(crate) fn run(global: &Global, args: &Demo) -> Result<u8, Failure> {
     if global.json {
         print_json(&json!({
             "schema_version": 1,
-            "archive": archive,
-            "index_root": index,
+            "archive": archive.display().to_string(),
+            "index_root": index.display().to_string(),
             "messages": summary.messages,
             "sessions": summary.sessions,
             "answers": answers,

@@ -25,9 +25,9 @@ pub(crate) fn status(global: &Global) -> Result<u8, Failure> {
     let state = state.as_str().unwrap_or_default();
     let mut text = format!(
         "archive     {} ({})\nindex       {} ({}, {} segments)\nstate       {state}\nmessages    {} in {} sessions\n",
-        status.archive.display(),
+        status.archive,
         size(status.archive_bytes),
-        status.index_folder.display(),
+        status.index_folder,
         size(status.index_bytes),
         status.segments,
         grouped(index.rows),

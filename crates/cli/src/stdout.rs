@@ -8,11 +8,10 @@ use crate::fail::Failure;
 
 /// Prints a value as one JSON document.
 pub(crate) fn print_json(value: &impl Serialize) -> Result<(), Failure> {
-    let mut out = stdout().lock();
-    serde_json::to_writer(&mut out, value).map_err(std::io::Error::from)?;
-    out.write_all(b"\n")?;
-    out.flush()?;
-    Ok(())
+    // Written whole or not at all: an error must leave standard output empty.
+    let mut line = serde_json::to_vec(value).map_err(std::io::Error::from)?;
+    line.push(b'\n');
+    print_bytes(&line)
 }
 
 /// Prints what is no text for people.

@@ -59,7 +59,7 @@ impl Columns {
         let active = if messages.contains("active") { "coalesce(active, 1)" } else { "1" };
         // A square in a prime field: equal-size swaps of `active` between rows change the sum, and
         // no product leaves 63 bits.
-        let key = format!("((id * 2 + ({active} <> 0)) % 2147483647)");
+        let key = format!("((id % 2147483647 * 2 + ({active} <> 0)) % 2147483647)");
         let compacted = if messages.contains("compacted") { "coalesce(compacted, 0)" } else { "0" };
         let hidden = or(messages, "display_kind", "NULL");
         let complete = |columns: &HashSet<String>, names: &[&str]| {
@@ -75,7 +75,7 @@ impl Columns {
                 "SELECT id, session_id, role, content, timestamp, {} FROM messages WHERE id = ?1",
                 optional.join(", ")
             ),
-            heads: format!("SELECT id, {active} <> 0, timestamp FROM messages WHERE session_id = ?1"),
+            heads: format!("SELECT id, {active} <> 0, timestamp FROM messages WHERE session_id IS ?1"),
             signatures: format!(
                 "SELECT session_id, count(*), max(id), sum({key} * {key} % 4294967291) FROM messages GROUP BY session_id"
             ),
@@ -97,7 +97,7 @@ const SESSION_LIGHT: [&str; 8] =
 /// Returns what a row adds to its session's signature; the same sum as the statement's.
 #[must_use]
 pub fn signature_term(id: i64, active: bool) -> i64 {
-    let key = (id.wrapping_mul(2).wrapping_add(i64::from(active))) % 2_147_483_647;
+    let key = (id % 2_147_483_647 * 2 + i64::from(active)) % 2_147_483_647;
     key * key % 4_294_967_291
 }
 

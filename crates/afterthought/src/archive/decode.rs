@@ -45,6 +45,14 @@ pub(super) fn tool_calls(raw: &str) -> Decoded {
     };
     let mut decoded = Decoded::default();
     for call in list(&value) {
+        if let Value::String(text) = call {
+            push_line(&mut decoded.text, &readable(text));
+            continue;
+        }
+        if !call.is_object() {
+            decoded.damaged |= !call.is_null();
+            continue;
+        }
         let function = call.get("function").unwrap_or(call);
         let mut values = Vec::new();
         if let Some(arguments) = function.get("arguments") {

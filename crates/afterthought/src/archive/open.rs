@@ -10,8 +10,9 @@
 //! | rollback format | read-only: readers of that format take locks and write nothing |
 
 use std::fmt::Write as _;
+use std::io::Write as _;
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{FileExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -22,7 +23,7 @@ use tempfile::TempDir;
 
 use crate::error::{Error, ErrorKind, Result};
 
-use super::stamp::{Stamp, sidecar};
+use super::stamp::{Stamp, database_file, sidecar};
 
 /// The database's name inside a private copy.
 const COPY_NAME: &str = "archive.db";
@@ -30,7 +31,6 @@ const COPY_NAME: &str = "archive.db";
 /// An open connection and what it was opened on.
 pub(super) struct Opened {
     pub(super) connection: Connection,
-    pub(super) stamp: Stamp,
     pub(super) mode: Mode,
     /// The private copy that the connection reads.
     _copy: Option<Arc<PrivateCopy>>,
@@ -79,8 +79,12 @@ impl Mode {
 }
 
 /// Opens the database in the way its present state asks for.
-pub(super) fn open(path: &Path, stamp: Stamp, copy_bytes_max: u64, shared: &SharedCopy) -> Result<Opened> {
-    let mode = Mode::of(&stamp);
+pub(super) fn open(path: &Path, stamp: &Stamp, copy_bytes_max: u64, shared: &SharedCopy) -> Result<Opened> {
+    if stamp.is_empty() {
+        // Beside an empty database SQLite takes a log for a leftover and deletes it.
+        return Err(unrecognized(path, "the file is empty"));
+    }
+    let mode = Mode::of(stamp);
     let parameters = match mode {
         Mode::Shared => "mode=ro&readonly_shm=1",
         Mode::Immutable => "immutable=1",
@@ -88,7 +92,7 @@ pub(super) fn open(path: &Path, stamp: Stamp, copy_bytes_max: u64, shared: &Shar
         Mode::Copy => return open_copy(path, stamp, copy_bytes_max, shared),
     };
     match connect(path, parameters) {
-        Ok(connection) => Ok(Opened { connection, stamp, mode, _copy: None }),
+        Ok(connection) => Ok(Opened { connection, mode, _copy: None }),
         Err(error) if mode == Mode::Journal && needs_rollback(&error) => {
             open_copy(path, stamp, copy_bytes_max, shared)
         }
@@ -113,7 +117,7 @@ fn prepare(connection: &Connection) -> rusqlite::Result<()> {
     connection.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(()))
 }
 
-fn open_copy(path: &Path, stamp: Stamp, copy_bytes_max: u64, shared: &SharedCopy) -> Result<Opened> {
+fn open_copy(path: &Path, stamp: &Stamp, copy_bytes_max: u64, shared: &SharedCopy) -> Result<Opened> {
     if stamp.bytes() > copy_bytes_max {
         return Err(Error::new(ErrorKind::ArchiveNeedsCopy, "open archive", path.display())
             .because(format!(
@@ -122,13 +126,13 @@ fn open_copy(path: &Path, stamp: Stamp, copy_bytes_max: u64, shared: &SharedCopy
             ))
             .hint("pass --allow-copy, or let the agent that owns the archive open and close it once"));
     }
-    let copy = latest_copy(path, &stamp, shared)?;
+    let copy = latest_copy(path, stamp, shared)?;
     let connection = Connection::open(copy.folder.path().join(COPY_NAME)).and_then(|connection| {
         prepare(&connection)?;
         Ok(connection)
     });
     let connection = connection.map_err(|error| refused(path, error))?;
-    Ok(Opened { connection, stamp, mode: Mode::Copy, _copy: Some(copy) })
+    Ok(Opened { connection, mode: Mode::Copy, _copy: Some(copy) })
 }
 
 /// Returns a copy of the files as the stamp found them; copies them unless another handle did.
@@ -151,27 +155,50 @@ fn copy_files(path: &Path) -> std::io::Result<TempDir> {
     let folder = tempfile::Builder::new().prefix("afterthought-").tempdir()?;
     std::fs::set_permissions(folder.path(), std::fs::Permissions::from_mode(0o700))?;
     let copy = folder.path().join(COPY_NAME);
-    std::fs::copy(path, &copy)?;
-    std::fs::set_permissions(&copy, std::fs::Permissions::from_mode(0o600))?;
+    copy_bytes(&*database_file(path)?, &copy)?;
     for suffix in ["-wal", "-journal"] {
-        match std::fs::copy(sidecar(path, suffix), sidecar(&copy, suffix)) {
-            Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(error),
-            _ => {}
+        match std::fs::File::open(sidecar(path, suffix)) {
+            Ok(file) => copy_bytes(&file, &sidecar(&copy, suffix))?,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
+            Err(error) => return Err(error),
         }
     }
     Ok(folder)
+}
+
+/// Copies a file's bytes and not its mode: a journal that may only be read cannot be rolled back.
+fn copy_bytes(from: &std::fs::File, to: &Path) -> std::io::Result<()> {
+    let mut to = std::fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(to)?;
+    let mut buffer = vec![0; 1024 * 1024];
+    let mut offset = 0;
+    loop {
+        // By offset: the descriptor is shared.
+        let read = from.read_at(&mut buffer, offset)?;
+        if read == 0 {
+            return Ok(());
+        }
+        to.write_all(&buffer[..read])?;
+        offset += read as u64;
+    }
 }
 
 fn needs_rollback(error: &rusqlite::Error) -> bool {
     matches!(error.sqlite_error_code(), Some(ErrorCode::ReadOnly | ErrorCode::CannotOpen))
 }
 
+fn unrecognized(path: &Path, why: &str) -> Error {
+    Error::new(ErrorKind::ArchiveUnrecognized, "open archive", path.display())
+        .because(why)
+        .hint("give the path of an agent's state.db with --archive")
+}
+
 fn refused(path: &Path, error: rusqlite::Error) -> Error {
     match error.sqlite_error_code() {
-        Some(ErrorCode::NotADatabase) => {
-            Error::new(ErrorKind::ArchiveUnrecognized, "open archive", path.display())
-                .because("the file is not an SQLite database")
-                .hint("give the path of an agent's state.db with --archive")
+        Some(ErrorCode::NotADatabase) => unrecognized(path, "the file is not an SQLite database"),
+        Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => {
+            Error::new(ErrorKind::ArchiveUnsteady, "open archive", path.display())
+                .because(error)
+                .hint("another program has locked it; try again in a moment")
         }
         _ => Error::new(ErrorKind::ArchiveUnavailable, "open archive", path.display()).because(error),
     }

@@ -2,9 +2,12 @@
 //! never an error: an archive is written by many versions and many tools.
 
 use std::borrow::Cow;
+use std::collections::hash_map::Entry;
+use std::collections::{HashMap, HashSet};
 use std::path::Path;
 
-use rusqlite::types::ValueRef;
+use rusqlite::ToSql;
+use rusqlite::types::{ToSqlOutput, Value, ValueRef};
 use rusqlite::{Connection, OptionalExtension, Row};
 
 use crate::error::{Error, ErrorKind, Result};
@@ -22,11 +25,44 @@ pub struct View<'a> {
     path: &'a Path,
 }
 
+/// A session id as it is stored. Ids are text, but nothing stops a tool from storing a BLOB, a
+/// number, or text that is cut in the middle of a character.
+#[derive(Clone, Debug, PartialEq)]
+pub enum RawId {
+    /// Text, whether or not it can be read whole.
+    Text(Vec<u8>),
+    /// Anything else.
+    Other(Value),
+}
+
+impl RawId {
+    fn of(value: ValueRef<'_>) -> Self {
+        match value {
+            ValueRef::Text(bytes) => Self::Text(bytes.to_vec()),
+            ValueRef::Null => Self::Other(Value::Null),
+            ValueRef::Integer(number) => Self::Other(Value::Integer(number)),
+            ValueRef::Real(number) => Self::Other(Value::Real(number)),
+            ValueRef::Blob(bytes) => Self::Other(Value::Blob(bytes.to_vec())),
+        }
+    }
+}
+
+impl ToSql for RawId {
+    fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
+        Ok(match self {
+            Self::Text(bytes) => ToSqlOutput::Borrowed(ValueRef::Text(bytes)),
+            Self::Other(value) => ToSqlOutput::Borrowed(value.into()),
+        })
+    }
+}
+
 /// What tells two states of one session's rows apart, at the cost of a covering index.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Signature {
-    /// The session.
+    /// The session, as far as its id can be read.
     pub session_id: String,
+    /// The stored ids that read like that: one, unless ids are damaged.
+    pub raw_ids: Vec<RawId>,
     /// How many rows it has.
     pub rows: u64,
     /// The highest message id.
@@ -62,24 +98,47 @@ impl<'a> View<'a> {
 
     /// Returns the signature of every session that has rows. One pass over a covering index.
     pub fn signatures(&self) -> Result<Vec<Signature>> {
-        self.all(&self.columns.signatures, [], |row| {
+        let stored = self.all(&self.columns.signatures, [], |row| {
             Ok(Signature {
                 session_id: text(row.get_ref(0)?).into_owned(),
+                raw_ids: vec![RawId::of(row.get_ref(0)?)],
                 rows: row.get::<_, i64>(1)?.unsigned_abs(),
                 id_max: row.get(2)?,
                 sum: row.get(3)?,
             })
-        })
+        })?;
+        let mut by_id: HashMap<String, Signature> = HashMap::with_capacity(stored.len());
+        for signature in stored {
+            match by_id.entry(signature.session_id.clone()) {
+                Entry::Vacant(place) => {
+                    place.insert(signature);
+                }
+                Entry::Occupied(mut place) => place.get_mut().merge(signature),
+            }
+        }
+        Ok(by_id.into_values().collect())
     }
 
     /// Returns every session row's light columns.
     pub fn sessions(&self) -> Result<Vec<Session>> {
-        self.all(&self.columns.sessions, [], session)
+        let mut sessions = self.all(&self.columns.sessions, [], session)?;
+        // Of rows whose ids read alike, the first of the table stands.
+        let mut seen = HashSet::with_capacity(sessions.len());
+        sessions.retain(|session| seen.insert(session.id.clone()));
+        Ok(sessions)
     }
 
-    /// Returns the heads of one session's rows. Reads no text.
-    pub fn heads(&self, session_id: &str) -> Result<Vec<RowHead>> {
-        self.all(&self.columns.heads, [session_id], |row| {
+    /// Returns the heads of one session's rows, by its stored ids. Reads no text.
+    pub fn heads(&self, raw_ids: &[RawId]) -> Result<Vec<RowHead>> {
+        let mut heads = Vec::new();
+        for raw_id in raw_ids {
+            heads.extend(self.heads_of(raw_id)?);
+        }
+        Ok(heads)
+    }
+
+    fn heads_of(&self, raw_id: &RawId) -> Result<Vec<RowHead>> {
+        self.all(&self.columns.heads, [raw_id], |row| {
             let time_bits = match row.get_ref(2)? {
                 ValueRef::Real(seconds) => Some(seconds.to_bits()),
                 #[expect(clippy::cast_precision_loss, reason = "as SQLite itself compares them")]
@@ -90,10 +149,11 @@ impl<'a> View<'a> {
         })
     }
 
-    /// Returns the ids above `id`, each with its session.
-    pub fn tail(&self, id: i64) -> Result<Vec<(i64, String)>> {
+    /// Returns the ids above `id`, each with its session as it can be read and as it is stored.
+    pub fn tail(&self, id: i64) -> Result<Vec<(i64, String, RawId)>> {
         self.all("SELECT id, session_id FROM messages WHERE id > ?1", [id], |row| {
-            Ok((row.get(0)?, text(row.get_ref(1)?).into_owned()))
+            let session_id = row.get_ref(1)?;
+            Ok((row.get(0)?, text(session_id).into_owned(), RawId::of(session_id)))
         })
     }
 
@@ -128,6 +188,15 @@ impl<'a> View<'a> {
 
     pub(super) fn failed(&self, error: rusqlite::Error) -> Error {
         Error::new(ErrorKind::ArchiveUnavailable, "read archive", self.path.display()).because(error)
+    }
+}
+
+impl Signature {
+    fn merge(&mut self, other: Self) {
+        self.raw_ids.extend(other.raw_ids);
+        self.rows += other.rows;
+        self.id_max = self.id_max.max(other.id_max);
+        self.sum += other.sum;
     }
 }
 

@@ -1,24 +1,27 @@
 //! What the archive's files look like from outside: enough to tell that nothing changed without
-//! opening the database. Reads metadata and three headers, locks nothing, writes nothing.
+//! opening the database. Reads metadata and two headers, locks nothing, writes nothing.
 
-use std::fs::File;
-use std::io::{self, Read};
-use std::os::unix::fs::MetadataExt;
+use std::collections::HashMap;
+use std::fs::{File, Metadata};
+use std::io;
+use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, LazyLock};
 
+use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 
 /// The state of an archive's files at one moment.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Stamp {
     db: FileMark,
-    /// The database header's change counter and write version, as stored (offsets 18 to 28).
+    /// The database header's write version and change counter, as stored (offsets 18 to 28).
     db_header: Vec<u8>,
     wal: Option<FileMark>,
     /// The write-ahead log's header with its salts (first 32 bytes).
     wal_header: Vec<u8>,
-    /// The first copy of the log's index header: last valid frame and change number (48 bytes).
-    shm_header: Option<Vec<u8>>,
+    /// The shared memory's device and inode. Its bytes change without an archive's changing.
+    shm: Option<(u64, u64)>,
     journal: Option<FileMark>,
 }
 
@@ -31,29 +34,34 @@ struct FileMark {
     modified_ns: i64,
 }
 
+/// File systems set times by a clock of up to 10 ms; those without fractions by seconds.
+const TICK_MS: i64 = 50;
+const TICK_COARSE_MS: i64 = 2_100;
+
 impl Stamp {
-    /// Takes the stamp of the database at `path`. Costs four `stat` calls and three short reads.
+    /// Takes the stamp of the database at `path`. Costs four `stat` calls and two short reads.
     pub fn take(path: &Path) -> io::Result<Self> {
-        let mut db = File::open(path)?;
-        let mut header = vec![0; 28];
-        let read = read_up_to(&mut db, &mut header)?;
-        header.truncate(read);
-        let wal_path = sidecar(path, "-wal");
-        let wal = mark(&wal_path)?;
+        let database = database_file(path)?;
+        let wal = mark(&sidecar(path, "-wal"))?;
         Ok(Self {
-            db: FileMark::of(&db.metadata()?),
-            db_header: header.get(18..).unwrap_or_default().to_vec(),
-            wal_header: if wal.is_some() { head(&wal_path, 32)?.unwrap_or_default() } else { Vec::new() },
+            db: FileMark::of(&database.metadata()?),
+            db_header: read_at(&database, 18, 10)?,
+            wal_header: if wal.is_some() { head(&sidecar(path, "-wal"), 32)? } else { Vec::new() },
             wal,
-            shm_header: head(&sidecar(path, "-shm"), 48)?,
+            shm: mark(&sidecar(path, "-shm"))?.map(|mark| (mark.device, mark.inode)),
             journal: mark(&sidecar(path, "-journal"))?,
         })
     }
 
-    /// Tells whether both stamps are of one file, changed or not.
+    /// Tells whether an equal stamp taken later proves that nothing was written meanwhile: the last
+    /// write was so long before `now_ms` that another one would have set another time.
     #[must_use]
-    pub fn same_file(&self, other: &Self) -> bool {
-        (self.db.device, self.db.inode) == (other.db.device, other.db.inode)
+    pub fn is_settled(&self, now_ms: i64) -> bool {
+        let marks = [Some(self.db), self.wal, self.journal];
+        marks.into_iter().flatten().all(|mark| {
+            let modified_ms = mark.modified_s.saturating_mul(1_000) + mark.modified_ns / 1_000_000;
+            now_ms.saturating_sub(modified_ms) > if mark.modified_ns == 0 { TICK_COARSE_MS } else { TICK_MS }
+        })
     }
 
     /// Returns the size of everything a copy would have to hold, in bytes.
@@ -61,6 +69,10 @@ impl Stamp {
     pub fn bytes(&self) -> u64 {
         let size = |mark: Option<FileMark>| mark.map_or(0, |mark| mark.bytes);
         self.db.bytes + size(self.wal) + size(self.journal)
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.db.bytes == 0
     }
 
     pub(super) fn is_wal_format(&self) -> bool {
@@ -72,7 +84,7 @@ impl Stamp {
     }
 
     pub(super) fn has_shm(&self) -> bool {
-        self.shm_header.is_some()
+        self.shm.is_some()
     }
 
     pub(super) fn has_journal(&self) -> bool {
@@ -81,7 +93,7 @@ impl Stamp {
 }
 
 impl FileMark {
-    fn of(metadata: &std::fs::Metadata) -> Self {
+    fn of(metadata: &Metadata) -> Self {
         Self {
             device: metadata.dev(),
             inode: metadata.ino(),
@@ -90,6 +102,30 @@ impl FileMark {
             modified_ns: metadata.mtime_nsec(),
         }
     }
+}
+
+/// Open database files by device and inode. POSIX drops every lock that a process holds on a file
+/// when it closes any descriptor of it, and SQLite's connections hold locks: so a descriptor of
+/// ours, once opened, stays open for the life of the process. There is one for each archive read.
+static DATABASES: LazyLock<Mutex<OpenFiles>> = LazyLock::new(Mutex::default);
+
+type OpenFiles = HashMap<(u64, u64), Arc<File>>;
+
+/// Returns a descriptor of the database that may be read at any time and is never closed.
+pub(super) fn database_file(path: &Path) -> io::Result<Arc<File>> {
+    let mut databases = DATABASES.lock();
+    let metadata = std::fs::metadata(path)?;
+    if let Some(file) = databases.get(&(metadata.dev(), metadata.ino())) {
+        return Ok(Arc::clone(file));
+    }
+    let file = Arc::new(File::open(path)?);
+    let metadata = file.metadata()?;
+    // The file may have been swapped in between; whichever was opened is kept.
+    let kept = databases.entry((metadata.dev(), metadata.ino())).or_insert_with(|| Arc::clone(&file));
+    if !Arc::ptr_eq(kept, &file) {
+        std::mem::forget(file);
+    }
+    Ok(Arc::clone(kept))
 }
 
 /// Returns the path of a sidecar: the database's own name with a suffix.
@@ -103,12 +139,12 @@ fn mark(path: &Path) -> io::Result<Option<FileMark>> {
     absent_is_none(std::fs::metadata(path).map(|metadata| FileMark::of(&metadata)))
 }
 
-fn head(path: &Path, bytes: usize) -> io::Result<Option<Vec<u8>>> {
-    let Some(mut file) = absent_is_none(File::open(path))? else { return Ok(None) };
-    let mut head = vec![0; bytes];
-    let read = read_up_to(&mut file, &mut head)?;
-    head.truncate(read);
-    Ok(Some(head))
+/// Reads the beginning of a file that SQLite holds no lock on.
+fn head(path: &Path, bytes: usize) -> io::Result<Vec<u8>> {
+    match absent_is_none(File::open(path))? {
+        Some(file) => read_at(&file, 0, bytes),
+        None => Ok(Vec::new()),
+    }
 }
 
 fn absent_is_none<T>(result: io::Result<T>) -> io::Result<Option<T>> {
@@ -119,13 +155,16 @@ fn absent_is_none<T>(result: io::Result<T>) -> io::Result<Option<T>> {
     }
 }
 
-fn read_up_to(file: &mut File, buffer: &mut [u8]) -> io::Result<usize> {
+/// Reads up to `bytes` bytes at an offset; fewer at the end of the file.
+fn read_at(file: &File, offset: u64, bytes: usize) -> io::Result<Vec<u8>> {
+    let mut buffer = vec![0; bytes];
     let mut filled = 0;
-    while filled < buffer.len() {
-        match file.read(&mut buffer[filled..])? {
+    while filled < bytes {
+        match file.read_at(&mut buffer[filled..], offset + filled as u64)? {
             0 => break,
             read => filled += read,
         }
     }
-    Ok(filled)
+    buffer.truncate(filled);
+    Ok(buffer)
 }

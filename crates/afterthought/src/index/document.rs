@@ -2,7 +2,7 @@
 
 use tantivy::schema::Field as TantivyField;
 use tantivy::schema::document::{Document, ReferenceValue, ReferenceValueLeaf, Value};
-use xxhash_rust::xxh3::Xxh3;
+use xxhash_rust::xxh3::{Xxh3, xxh3_64};
 
 use crate::model::{Field, Message, Session};
 
@@ -158,6 +158,7 @@ fn session_values<'a>(
     // Every document has these three, so that their columns are dense and quick to read.
     values.push((fields.id, FieldValue::Signed(0)));
     values.push((fields.role, FieldValue::Text("")));
+    values.push((fields.session_key, FieldValue::Unsigned(xxh3_64(session.id.as_bytes()))));
     values.push((fields.session_id, FieldValue::Text(&session.id)));
     values.push((fields.source, FieldValue::Text(&session.source)));
     values.push((fields.timestamp, FieldValue::Signed(session.started_ms.unwrap_or(NO_TIME))));

@@ -5,6 +5,9 @@ use tantivy::schema::{
     Field as TantivyField, IndexRecordOption, NumericOptions, Schema, TextFieldIndexing, TextOptions,
 };
 
+use tantivy::Term;
+use xxhash_rust::xxh3::xxh3_64;
+
 use crate::model::Field;
 
 use super::tokenizer::TOKENIZER;
@@ -63,7 +66,10 @@ pub struct Fields {
     /// The number of each searchable field that the document has: its list's length is the number
     /// of documents to average that field's length over.
     pub has: TantivyField,
-    /// The archive's id of a session; on session documents only, and their key.
+    /// Hash of a session's id, to look it up and to replace it; on session documents only. An id of any
+    /// length has one, where a term of the id itself could be too long.
+    pub session_key: TantivyField,
+    /// The archive's id of a session.
     pub session_id: TantivyField,
     /// A session's source.
     pub source: TantivyField,
@@ -90,12 +96,6 @@ impl Fields {
         let mut schema = Schema::builder();
         let fast = NumericOptions::default().set_fast();
         let attribute = TextOptions::default().set_fast("raw");
-        let named = TextOptions::default().set_fast("raw").set_indexing_options(
-            TextFieldIndexing::default()
-                .set_tokenizer("raw")
-                .set_index_option(IndexRecordOption::Basic)
-                .set_fieldnorms(false),
-        );
         let text = TextOptions::default().set_indexing_options(
             TextFieldIndexing::default()
                 .set_tokenizer(TOKENIZER)
@@ -111,7 +111,8 @@ impl Fields {
             role: schema.add_text_field("role", attribute.clone()),
             kind: schema.add_u64_field("kind", NumericOptions::default().set_indexed()),
             has: schema.add_u64_field("has", NumericOptions::default().set_indexed()),
-            session_id: schema.add_text_field("session_id", named),
+            session_key: schema.add_u64_field("session_key", NumericOptions::default().set_indexed()),
+            session_id: schema.add_text_field("session_id", attribute.clone()),
             source: schema.add_text_field("source", attribute.clone()),
             title_text: schema.add_text_field("title_text", attribute.clone()),
             user: schema.add_text_field("user", attribute.clone()),
@@ -123,6 +124,12 @@ impl Fields {
             text: Field::ALL.map(|field| schema.add_text_field(field.name(), text.clone())),
         };
         (schema.build(), fields)
+    }
+
+    /// Returns the term under which a session's document is found.
+    #[must_use]
+    pub fn session_term(&self, id: &str) -> Term {
+        Term::from_field_u64(self.session_key, xxh3_64(id.as_bytes()))
     }
 
     /// Returns the handle of a searchable field.

@@ -260,7 +260,7 @@ impl Snapshot {
 
     /// Returns a session by its archive id, with its number; `None` if it is not indexed.
     pub fn session(&self, id: &str) -> Result<Option<(u64, Session)>> {
-        let term = Term::from_field_text(self.fields.session_id, id);
+        let term = self.fields.session_term(id);
         let mut found = None;
         for segment in self.searcher.segment_readers() {
             each_doc(segment, &term, |doc| {

@@ -67,7 +67,7 @@ impl Writer {
 
     /// Writes a session's document in place of the one that was there.
     pub fn put_session(&mut self, session_ord: u64, session: Session) -> Result<()> {
-        let old = Term::from_field_text(self.fields.session_id, &session.id);
+        let old = self.fields.session_term(&session.id);
         let permit = self.budget.take(0);
         let doc = Doc::session(self.fields, session_ord, session, permit);
         // One operation: a session is never without its document, not even between two commits.

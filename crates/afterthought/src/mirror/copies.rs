@@ -3,7 +3,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use crate::archive::{RowHead, View};
+use crate::archive::{RawId, RowHead, View};
 use crate::error::Result;
 use crate::index::{RowMark, Snapshot, flag, message_hash};
 use crate::model::RowState;
@@ -26,10 +26,10 @@ impl RowChanges {
     pub(super) fn of(
         view: &View<'_>,
         snapshot: &Snapshot,
-        session_id: &str,
+        raw_ids: &[RawId],
         known_ord: Option<u64>,
     ) -> Result<Self> {
-        let heads = view.heads(session_id)?;
+        let heads = view.heads(raw_ids)?;
         let marks = known_ord.map_or(Ok(Vec::new()), |ord| snapshot.rows_of(ord))?;
         let marks: HashMap<i64, RowMark> = marks.into_iter().map(|mark| (mark.id, mark)).collect();
         let present: HashSet<i64> = heads.iter().map(|head| head.id).collect();

@@ -15,6 +15,8 @@ use crate::model::Checkpoint;
 pub struct Note {
     /// The archive's files before the check read them.
     pub stamp: Stamp,
+    /// When the stamp was taken, in milliseconds since 1970.
+    pub stamped_ms: i64,
     /// The commit that the check compared with or made.
     pub committed_ms: i64,
     /// When every session's rows were last compared, in milliseconds since 1970.
@@ -42,8 +44,11 @@ impl Note {
     }
 
     /// Tells whether nothing can have changed since the check.
-    pub(super) fn still_true(&self, stamp: &Stamp, checkpoint: &Checkpoint) -> bool {
-        self.stamp == *stamp && self.committed_ms == checkpoint.committed_ms && checkpoint.complete
+    pub(crate) fn still_true(&self, stamp: &Stamp, checkpoint: &Checkpoint) -> bool {
+        self.stamp == *stamp
+            && self.stamp.is_settled(self.stamped_ms)
+            && self.committed_ms == checkpoint.committed_ms
+            && checkpoint.complete
     }
 
     /// Tells whether a search should compare every session's rows.

@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use crate::archive::View;
+use crate::archive::{RawId, View};
 use crate::error::Result;
 use crate::index::{KnownSession, SessionSums, Snapshot, session_hash};
 use crate::model::Session;
@@ -26,6 +26,8 @@ pub(super) struct Plan {
 #[derive(Debug)]
 pub(super) struct Differing {
     pub(super) session_id: String,
+    /// The id as the archive stores it.
+    pub(super) raw_ids: Vec<RawId>,
     /// Rows it has in the archive, or at least the new ones.
     pub(super) rows: u64,
     /// Only messages tell of the session.
@@ -54,7 +56,7 @@ impl Plan {
             let theirs = SessionSums { rows: signature.rows, id_max: signature.id_max, sum: signature.sum };
             let ours = known.get(&signature.session_id).map(|session| sums_of(&sums, *session));
             if ours != Some(theirs) {
-                plan.differ(signature.session_id.clone(), theirs.rows, theirs.id_max);
+                plan.differ(signature.session_id.clone(), signature.raw_ids, theirs.rows, theirs.id_max);
             }
             with_rows.insert(signature.session_id);
         }
@@ -64,7 +66,7 @@ impl Plan {
             if !with_row.contains(id.as_str()) {
                 plan.gone.push(session.ord);
             } else if sums_of(&sums, *session).rows > 0 {
-                plan.differ(id.clone(), 0, 0);
+                plan.differ(id.clone(), Vec::new(), 0, 0);
             }
         }
         let orphans =
@@ -80,11 +82,14 @@ impl Plan {
     pub(super) fn tail(view: &View<'_>, snapshot: &Snapshot) -> Result<Self> {
         let known = snapshot.known_sessions()?;
         let mut plan = Self { id_max: snapshot.checkpoint().id_max, ..Self::default() };
-        let mut new_rows: HashMap<String, (u64, i64)> = HashMap::new();
-        for (id, session_id) in view.tail(snapshot.checkpoint().id_max)? {
+        let mut new_rows: HashMap<String, (Vec<RawId>, u64, i64)> = HashMap::new();
+        for (id, session_id, raw_id) in view.tail(snapshot.checkpoint().id_max)? {
             plan.id_max = plan.id_max.max(id);
-            let entry = new_rows.entry(session_id).or_default();
-            *entry = (entry.0 + 1, entry.1.max(id));
+            let (raw_ids, rows, id_max) = new_rows.entry(session_id).or_default();
+            if !raw_ids.contains(&raw_id) {
+                raw_ids.push(raw_id);
+            }
+            (*rows, *id_max) = (*rows + 1, (*id_max).max(id));
         }
         let sessions = view.sessions()?;
         let with_row: HashSet<_> = sessions.iter().map(|session| session.id.as_str()).collect();
@@ -93,21 +98,22 @@ impl Plan {
         for (id, _) in
             known.iter().filter(|(id, known)| known.hash != orphan_hash && !with_row.contains(id.as_str()))
         {
-            new_rows.entry(id.clone()).or_default();
+            let stored = || (vec![RawId::Text(id.clone().into_bytes())], 0, 0);
+            new_rows.entry(id.clone()).or_insert_with(stored);
         }
         let orphans =
             new_rows.keys().filter(|id| !with_row.contains(id.as_str())).cloned().map(orphan).collect();
         plan.write_changed(orphans, &known);
         plan.write_changed(sessions, &known);
-        for (session_id, (rows, id_max)) in new_rows {
-            plan.differ(session_id, rows, id_max);
+        for (session_id, (raw_ids, rows, id_max)) in new_rows {
+            plan.differ(session_id, raw_ids, rows, id_max);
         }
         plan.order();
         Ok(plan)
     }
 
-    fn differ(&mut self, session_id: String, rows: u64, id_max: i64) {
-        self.differing.push(Differing { session_id, rows, without_row: false, id_max });
+    fn differ(&mut self, session_id: String, raw_ids: Vec<RawId>, rows: u64, id_max: i64) {
+        self.differing.push(Differing { session_id, raw_ids, rows, without_row: false, id_max });
     }
 
     fn order(&mut self) {

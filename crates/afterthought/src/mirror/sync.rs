@@ -39,6 +39,7 @@ struct Compared {
     plan: Plan,
     full: bool,
     stamp: Stamp,
+    stamped_ms: i64,
     took_ms: u64,
 }
 
@@ -65,8 +66,6 @@ impl Syncer {
     pub(super) fn sync(&mut self, level: Level) -> Result<Synced> {
         let synced = self.sync_open(level);
         *self.progress.lock() = None;
-        // No connection, and so no lock on the archive, outlives the work.
-        self.archive.close();
         synced
     }
 
@@ -113,7 +112,7 @@ impl Syncer {
     /// Compares as closely as the level and the last check ask for; `None` if nothing can differ.
     fn compare(&mut self, level: Level, snapshot: &Snapshot) -> Result<Option<Compared>> {
         let note = Note::read(&note_path(&self.folder));
-        let stamp = self.archive.stamp()?;
+        let (stamp, stamped_ms) = (self.archive.stamp()?, now_ms());
         let known = note.filter(|note| note.committed_ms == snapshot.checkpoint().committed_ms);
         let same = known.as_ref().is_some_and(|note| note.still_true(&stamp, snapshot.checkpoint()));
         let due = known.as_ref().is_none_or(|note| note.comparison_due(now_ms()));
@@ -125,7 +124,7 @@ impl Syncer {
         let plan = self
             .archive
             .read(|view| if full { Plan::full(view, snapshot) } else { Plan::tail(view, snapshot) })?;
-        Ok(Some(Compared { plan, full, stamp, took_ms: millis(began) }))
+        Ok(Some(Compared { plan, full, stamp, stamped_ms, took_ms: millis(began) }))
     }
 
     /// Does the plan's work. Returns whether the caller stopped it half-way.
@@ -167,7 +166,7 @@ impl Syncer {
                 .iter()
                 .map(|session| {
                     let ord = work.indexed.get(&session.session_id).map(|known| known.ord);
-                    RowChanges::of(view, snapshot, &session.session_id, ord)
+                    RowChanges::of(view, snapshot, &session.raw_ids, ord)
                 })
                 .collect::<Result<Vec<_>>>()
         })?;
@@ -239,6 +238,7 @@ impl Syncer {
         };
         let note = Note {
             stamp: compared.stamp.clone(),
+            stamped_ms: compared.stamped_ms,
             committed_ms: checkpoint.committed_ms,
             compared_ms,
             compare_took_ms,

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 
-use crate::archive::Archive;
+use crate::archive::{Archive, RawId};
 use crate::error::Result;
 use crate::index::{Snapshot, flag};
 use crate::limits::VERIFY_LISTED_MAX;
@@ -39,17 +39,18 @@ pub struct Drift {
 }
 
 /// Compares every session's row set with one consistent state of the archive. Reads no text.
-pub fn verify(archive: &mut Archive, snapshot: &Snapshot) -> Result<Verdict> {
+pub fn verify(archive: &Archive, snapshot: &Snapshot) -> Result<Verdict> {
     archive.read(|view| {
         let known = snapshot.known_sessions()?;
         let mut verdict = Verdict { index_rows: snapshot.rows()?, ..Verdict::default() };
         let signatures = view.signatures()?;
         verdict.archive_rows = signatures.iter().map(|signature| signature.rows).sum();
-        let ids = signatures.into_iter().map(|signature| signature.session_id);
-        let ids: BTreeSet<String> = ids.chain(known.keys().cloned()).collect();
-        for id in ids {
+        let mut sessions: BTreeMap<String, Vec<RawId>> =
+            known.keys().map(|id| (id.clone(), Vec::new())).collect();
+        sessions.extend(signatures.into_iter().map(|signature| (signature.session_id, signature.raw_ids)));
+        for (id, raw_ids) in sessions {
             let theirs: BTreeMap<i64, bool> =
-                view.heads(&id)?.iter().map(|head| (head.id, head.active)).collect();
+                view.heads(&raw_ids)?.iter().map(|head| (head.id, head.active)).collect();
             let ours = known.get(&id).map_or(Ok(Vec::new()), |session| snapshot.rows_of(session.ord))?;
             let ours: Vec<(i64, bool)> =
                 ours.iter().map(|row| (row.id, row.flags & flag::ACTIVE != 0)).collect();

@@ -1,7 +1,6 @@
 //! Fetches the rows of a page from the archive and makes hits of them. A row that is not what was
 //! indexed is never shown with another's score: it is reported, and the page is filled up again.
 
-use std::collections::HashSet;
 use std::sync::Arc;
 
 use tantivy::columnar::ColumnValues;
@@ -153,16 +152,20 @@ fn place(snapshot: &Snapshot, found: &Found) -> Result<Option<u64>> {
     Ok(listed.then_some(before as u64))
 }
 
+/// Returns the top of a session's lineage; of a circle, the member whose id sorts first, so that all
+/// of its members have the same.
 fn root(snapshot: &Snapshot, session: &Session) -> Result<String> {
-    let mut seen = HashSet::from([session.id.clone()]);
-    let mut top = session.clone();
-    while let Some(parent) = top.parent_id.clone().filter(|_| seen.len() < LINEAGE_STEPS_MAX) {
-        match snapshot.session(&parent)? {
-            Some((_, session)) if seen.insert(session.id.clone()) => top = session,
-            _ => break,
+    let mut path = vec![session.id.clone()];
+    let mut parent = session.parent_id.clone();
+    while let Some(id) = parent.filter(|_| path.len() < LINEAGE_STEPS_MAX) {
+        if let Some(at) = path.iter().position(|member| *member == id) {
+            return Ok(path[at..].iter().min().cloned().unwrap_or(id));
         }
+        let Some((_, session)) = snapshot.session(&id)? else { break };
+        path.push(session.id);
+        parent = session.parent_id;
     }
-    Ok(top.id)
+    Ok(path.pop().expect("a path holds its first session"))
 }
 
 fn best_field(parts: &[Part]) -> Field {

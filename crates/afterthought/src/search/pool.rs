@@ -35,10 +35,10 @@ impl Pool {
         let (jobs, inbox) = bounded(SEARCH_QUEUE_MAX);
         let mut threads = Vec::new();
         for number in 0..readers.max(1) {
-            let (archive, inbox) = (archive.another(), inbox.clone());
+            let (archive, inbox) = (archive.clone(), inbox.clone());
             let thread = std::thread::Builder::new()
                 .name(format!("aft-reader-{number}"))
-                .spawn(move || serve(archive, &inbox))
+                .spawn(move || serve(&archive, &inbox))
                 .map_err(|error| {
                     Error::new(ErrorKind::Internal, "start", "a reader thread").because(error)
                 })?;
@@ -76,7 +76,7 @@ impl Drop for Pool {
     }
 }
 
-fn serve(mut archive: Archive, inbox: &Receiver<Job>) {
+fn serve(archive: &Archive, inbox: &Receiver<Job>) {
     for job in inbox {
         let page = if Instant::now() > job.deadline {
             Err(Error::new(ErrorKind::Timeout, "search", "the index")

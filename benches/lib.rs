@@ -1,0 +1,1 @@
+//! Benches and measurements only; see `engine.rs` and `first_build.rs`.
