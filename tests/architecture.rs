@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use afterthought_tests::root;
 
 /// The rooms of the library, each with its floor: a room names only rooms of lower floors.
-const FLOORS: [(&str, u8); 12] = [
+const FLOORS: [(&str, u8); 14] = [
     ("error", 0),
     ("limits", 0),
     ("model", 0),
@@ -18,8 +18,10 @@ const FLOORS: [(&str, u8); 12] = [
     ("index", 2),
     ("mirror", 3),
     ("search", 3),
-    ("engine", 4),
-    ("lib", 5),
+    ("audit", 4),
+    ("context", 4),
+    ("engine", 5),
+    ("lib", 6),
 ];
 
 /// Crates that only some rooms may know.

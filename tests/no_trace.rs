@@ -241,7 +241,7 @@ fn locked_archive_is_refused_without_a_trace() {
     let before = place.seen();
     for arguments in [&["index"][..], &["search", "lantern"], &["status"]] {
         let ran = place.aft(arguments);
-        assert_eq!((ran.code, error_kind(&ran)), (3, "archive-unavailable".to_owned()), "{arguments:?}");
+        assert_eq!((ran.code, error_kind(&ran)), (3, "archive-unsteady".to_owned()), "{arguments:?}");
         assert_eq!(place.seen(), before, "{arguments:?}");
     }
     agent.does("ROLLBACK");

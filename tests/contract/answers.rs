@@ -113,7 +113,7 @@ fn a_part_of_a_session_keeps_its_numbers() {
         |args: &[&str]| answer("session", &fixture.aft(&[&["--json", "session"], args].concat()), 0);
     let part = session(&["s-lock", "--slice", "2:4"]);
     assert_eq!((ids(&part), &part["messages"][0]["index"]), (vec![3, 4], &json!(2)));
-    let roles = session(&["s-lo", "--role", "assistant", "--slice", "-1:"]);
+    let roles = session(&["s-loc", "--role", "assistant", "--slice", "-1:"]);
     assert_eq!((ids(&roles), &roles["messages"][0]["index"]), (vec![5], &json!(4)));
     assert_eq!(roles["session"]["messages"], 7);
     assert_eq!(ids(&session(&["s-lock", "--slice", "90:"])), Vec::<i64>::new());
@@ -204,10 +204,11 @@ fn settings_tell_where_they_come_from() {
     let home = tempfile::tempdir().expect("a temporary folder");
     let folder = home.path().join("config/afterthought");
     std::fs::create_dir_all(&folder).expect("a folder");
-    let mut command = aft();
-    command.env("HOME", home.path()).env("XDG_CONFIG_HOME", home.path().join("config"));
-    let mut settings = |args: &[&str]| {
-        let config = answer("config", &run(command.args(args).args(["--json", "config", "show"])), 0);
+    let settings = |args: &[&str]| {
+        let mut command = aft();
+        command.env("HOME", home.path()).env("XDG_CONFIG_HOME", home.path().join("config"));
+        let ran = run(command.env("AFTERTHOUGHT_INDEX", "").args(args).args(["--json", "config", "show"]));
+        let config = answer("config", &ran, 0);
         assert_eq!(config["file"].as_str(), folder.join("config.toml").to_str());
         let settings = config["settings"].as_array().cloned().unwrap_or_default();
         settings.iter().map(|setting| text(&setting["origin"]).to_owned()).collect::<Vec<_>>()
@@ -215,6 +216,7 @@ fn settings_tell_where_they_come_from() {
     assert_eq!(settings(&[]), ["default", "default"]);
     std::fs::write(folder.join("config.toml"), "archive = \"/a\"\nindex = \"/i\"\n").expect("a file");
     assert_eq!(settings(&[]), ["file", "file"]);
+    assert_eq!(settings(&["--archive", "/b"]), ["flag", "file"]);
 }
 
 #[test]

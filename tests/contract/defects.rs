@@ -4,6 +4,7 @@
 use std::process::Stdio;
 
 use afterthought_tests::{aft, run};
+use afterthought_tools::archive::Session;
 use serde_json::{Value, json};
 
 use crate::fixtures::Scene;
@@ -152,4 +153,15 @@ fn a_session_that_is_behind_says_so_to_programs() {
         assert_eq!(ran.code, 0, "{ran:?}");
         assert!(ran.stdout.contains("not-synced"), "{ran:?}");
     }
+}
+
+#[test]
+fn a_session_without_messages_looks_the_same_alone_and_in_the_list() {
+    let fixture = Scene::of(&["archive"]).fixture;
+    let mut writer = fixture.writer();
+    writer.session(&Session { started_at: 1_780_000_000.0, ..Session::new("empty") }).expect("a session");
+    writer.close().expect("a clean close");
+    let listed = answer("sessions", &fixture.aft(&["--json", "sessions", "--limit", "1"]), 0);
+    let alone = answer("session", &fixture.aft(&["--json", "session", "empty"]), 0);
+    assert_eq!(listed["sessions"][0], alone["session"]);
 }

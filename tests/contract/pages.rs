@@ -378,7 +378,7 @@ pub(crate) fn kinds(page: &Value) -> Vec<&str> {
 #[test]
 fn every_kind_of_warning_is_brought_about() {
     let mut kinds: BTreeSet<String> = cases().into_iter().flat_map(|case| case.warnings).collect();
-    // By the tests above, and the last one in defects.rs.
+    // By the tests above, and by one of defects.rs.
     kinds.extend(["building", "not-synced", "rows-changed", "past-the-end"].map(str::to_owned));
     let schema = contract("search.schema.json");
     let stated = hits(&schema["$defs"]["warning"]["properties"]["kind"]["oneOf"]);

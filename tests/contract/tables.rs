@@ -77,8 +77,10 @@ fn index_json_is_the_layout_of_a_real_index() {
     sync(&fixture.engine());
     let (stated, real) = (contract("index.json"), meta(&fixture));
     let real: Vec<Value> = list(&real["schema"]).cloned().collect();
-    let stated: Vec<Value> = list(&stated["fields"]).map(as_tantivy).collect();
-    assert_eq!(stated, real);
+    assert_eq!(names(&stated["fields"], "name"), names(&Value::from(real.clone()), "name"));
+    for (field, real) in list(&stated["fields"]).zip(&real) {
+        assert_eq!(as_tantivy(field), *real);
+    }
 }
 
 /// Writes a field as tantivy does.

@@ -35,6 +35,11 @@ pub const TOKEN_WHOLE_BYTES_MAX: usize = 128;
 /// Indexed text of one field of one row, in bytes; the tail of longer text is not searchable.
 pub const FIELD_TEXT_BYTES_MAX: usize = 128 * 1024 * 1024;
 
+/// Longest session id that is kept whole, in bytes.
+pub const SESSION_ID_BYTES_MAX: usize = 1_024;
+/// Largest factor on a field or a phrase; scores stay finite numbers.
+pub const BOOST_MAX: f32 = 1_000_000.0;
+
 /// Searches that may wait for a reader; one more is refused as busy.
 pub const SEARCH_QUEUE_MAX: usize = 64;
 /// Wall time of one search, in milliseconds.

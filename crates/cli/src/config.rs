@@ -78,7 +78,7 @@ fn read_file() -> Result<File, Failure> {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(File::default()),
         Err(error) if error.kind() == std::io::ErrorKind::PermissionDenied => {
             // Often another user's home: no reason to refuse, and a reason to say so.
-            eprintln!("aft: note: read {}: {error}; its settings are not used", path.display());
+            tell!("aft: note: read {}: {error}; its settings are not used", path.display());
             return Ok(File::default());
         }
         Err(error) => return Err(Failure::Usage(format!("read {}: {error}", path.display()))),

@@ -20,11 +20,11 @@ const HITS: usize = 2;
 
 pub(crate) fn run(global: &Global, args: &Demo) -> Result<u8, Failure> {
     let folder = args.dir.clone().unwrap_or_else(|| std::env::temp_dir().join("afterthought-demo"));
-    std::fs::create_dir_all(&folder)?;
+    make_room(&folder)?;
     let (archive, index) = (folder.join("state.db"), folder.join("index"));
     let began = Instant::now();
     let summary = write(&archive, Shape::V22).map_err(refused)?;
-    tell(
+    say(
         global,
         &format!(
             "Wrote an agent's half year to {}: {} messages in {} sessions.\n{} of them were only thought: no word was said, no tool was called.\n",
@@ -41,7 +41,7 @@ pub(crate) fn run(global: &Global, args: &Demo) -> Result<u8, Failure> {
         Freshness::Pending => unreachable!("an endless wait does not end before its sync"),
     };
     let status = engine.status()?;
-    tell(
+    say(
         global,
         &format!(
             "Mirrored {} of text into an index of {} in {:.1} s.\n\n",
@@ -56,8 +56,8 @@ pub(crate) fn run(global: &Global, args: &Demo) -> Result<u8, Failure> {
         let mut request = SearchRequest::new(question.query);
         request.limit = HITS;
         let page = engine.search(request)?;
-        tell(global, &heading(question.query, question.about, theirs, page.total.value))?;
-        tell(global, &search::as_text(&page))?;
+        say(global, &heading(question.query, question.about, theirs, page.total.value))?;
+        say(global, &search::as_text(&page))?;
         answers.push(json!({"about": question.about, "fts5_hits": theirs, "page": page}));
     }
     if global.json {
@@ -75,7 +75,33 @@ pub(crate) fn run(global: &Global, args: &Demo) -> Result<u8, Failure> {
     Ok(0)
 }
 
-fn tell(global: &Global, text: &str) -> Result<(), Failure> {
+/// The file that says that a folder was made here and may be written again.
+const MARKER: &str = "made-by-aft-demo";
+
+/// Makes the folder, or empties one of an earlier demo. Any other folder with something in it is
+/// refused: there may be somebody's archive in it.
+fn make_room(folder: &Path) -> Result<(), Failure> {
+    let refused = |why: String| Failure::Usage(format!("use folder {}: {why}", folder.display()));
+    let act = || -> std::io::Result<bool> {
+        std::fs::create_dir_all(folder)?;
+        if folder.join(MARKER).exists() {
+            for name in ["state.db", "state.db-wal", "state.db-shm"] {
+                let _absent = std::fs::remove_file(folder.join(name));
+            }
+        } else if std::fs::read_dir(folder)?.next().is_some() {
+            return Ok(false);
+        }
+        std::fs::write(folder.join(MARKER), "A demo of aft. This folder may be deleted.\n")?;
+        Ok(true)
+    };
+    match act() {
+        Ok(true) => Ok(()),
+        Ok(false) => Err(refused("it is not empty, and no earlier demo".to_owned())),
+        Err(error) => Err(refused(error.to_string())),
+    }
+}
+
+fn say(global: &Global, text: &str) -> Result<(), Failure> {
     if global.json { Ok(()) } else { print_text(text) }
 }
 

@@ -4,8 +4,8 @@ use std::ffi::OsString;
 use std::process::ExitCode;
 
 use afterthought::{Error, ErrorKind};
-use clap::CommandFactory;
 use clap::error::ErrorKind as ClapKind;
+use clap::{CommandFactory, Parser};
 use serde_json::json;
 
 use crate::args::Cli;
@@ -59,11 +59,11 @@ fn say(json: bool, kind: ErrorKind, message: &str, hint: Option<&str>) -> ExitCo
     if json {
         let error =
             json!({"kind": kind.name(), "message": message, "hint": hint, "retryable": kind.retryable()});
-        eprintln!("{}", json!({ "error": error }));
+        tell!("{}", json!({ "error": error }));
     } else {
-        eprintln!("aft: {message}");
+        tell!("aft: {message}");
         if let Some(hint) = hint {
-            eprintln!("     {hint}");
+            tell!("     {hint}");
         }
     }
     ExitCode::from(exit_code(kind))
@@ -103,12 +103,23 @@ pub(crate) fn refused(error: &clap::Error, typed: &[OsString], json: bool) -> Ex
     let line = (error.kind() == ClapKind::UnknownArgument).then(|| with_separator(typed)).flatten();
     let hint = line.as_ref().map(|line| format!("to search for it, type: {line}"));
     if json || hint.is_some() {
-        let message = error.to_string();
-        let first = message.lines().next().unwrap_or_default().trim_start_matches("error: ").to_owned();
-        return say(json, ErrorKind::Usage, &first, Some(hint.as_deref().unwrap_or("see: aft --help")));
+        return say(
+            json,
+            ErrorKind::Usage,
+            &in_one_line(error),
+            Some(hint.as_deref().unwrap_or("see: aft --help")),
+        );
     }
     let _closed = error.print();
     ExitCode::from(exit_code(ErrorKind::Usage))
+}
+
+/// Returns what clap has to say, without its usage and tips, in one line.
+fn in_one_line(error: &clap::Error) -> String {
+    let message = error.to_string();
+    let lines = message.lines().take_while(|line| !line.starts_with("Usage:") && !line.starts_with("  tip:"));
+    let words: Vec<&str> = lines.flat_map(str::split_whitespace).collect();
+    words.join(" ").trim_start_matches("error: ").to_owned()
 }
 
 /// Writes a search line so that what `aft` does not know becomes part of the query.
@@ -126,19 +137,31 @@ fn with_separator(typed: &[OsString]) -> Option<String> {
         let argument = known.iter().find(|argument| {
             argument.get_long().is_some_and(|long| name.strip_prefix("--") == Some(long))
                 || argument.get_short().is_some_and(|short| name == format!("-{short}"))
+                || is_short_with_value(argument, word)
         });
         match argument {
             Some(argument) => {
                 flags.push(word);
-                if argument.get_action().takes_values() && !word.contains('=') {
+                let has_value = word.contains('=') || is_short_with_value(argument, word);
+                if argument.get_action().takes_values() && !has_value {
                     flags.extend(rest.next());
                 }
             }
             None => query.push(word),
         }
     }
-    let words = std::iter::once("aft").chain(flags).chain(["--"]).chain(query);
-    Some(words.map(quoted).collect::<Vec<_>>().join(" "))
+    let words: Vec<&str> = std::iter::once("aft").chain(flags).chain(["--"]).chain(query).collect();
+    // A line that does not work either is no help.
+    Cli::try_parse_from(&words).ok()?;
+    Some(words.into_iter().map(quoted).collect::<Vec<_>>().join(" "))
+}
+
+/// Tells whether a word is a short flag with its value attached: `-n5`.
+fn is_short_with_value(argument: &clap::Arg, word: &str) -> bool {
+    let mut chars = word.chars();
+    let is_short =
+        chars.next() == Some('-') && argument.get_short().is_some_and(|short| chars.next() == Some(short));
+    is_short && argument.get_action().takes_values() && chars.next().is_some()
 }
 
 /// Quotes a word for a shell where it needs it.

@@ -1,5 +1,10 @@
 //! `aft`: arguments in, pages out. Holds no search logic.
 
+/// Prints a line on standard error. Nobody may be listening there; that is no failure.
+macro_rules! tell {
+    ($($part:tt)*) => { $crate::stdout::tell(&format!($($part)*)) };
+}
+
 mod args;
 mod audit;
 mod config;

@@ -35,7 +35,7 @@ impl Reporter {
             }
         });
         if let Err(error) = set {
-            eprintln!("aft: Ctrl-C will end the sync at once: {error}");
+            tell!("aft: Ctrl-C will end the sync at once: {error}");
         }
         Self { how, bar: None, last_line: Instant::now(), watching, interrupted }
     }
@@ -50,7 +50,7 @@ impl Reporter {
             ProgressArg::Auto if std::io::stderr().is_terminal() => self.show_bar(progress),
             ProgressArg::Json if self.last_line.elapsed() > Duration::from_secs(1) => {
                 self.last_line = Instant::now();
-                eprintln!("{}", line(progress));
+                tell!("{}", line(progress));
             }
             _ => {}
         }

@@ -153,7 +153,7 @@ fn push_hit(text: &mut String, rank: usize, hit: &Hit) {
 /// Tells on standard error what the caller should know.
 pub(crate) fn print_warnings(warnings: &[Warning]) {
     for warning in warnings {
-        anstream::eprintln!("{}", styled(&format!("note: {}", warning.message), DIM));
+        tell!("{}", styled(&format!("note: {}", warning.message), DIM));
     }
 }
 
@@ -161,7 +161,7 @@ pub(crate) fn print_warnings(warnings: &[Warning]) {
 fn print_notes(page: &Page) {
     print_warnings(&page.warnings);
     if let Some(work) = &page.work {
-        anstream::eprintln!(
+        tell!(
             "{DIM}work: {} postings in {} segments, {} phrase checks, {} archive rows read{DIM:#}",
             grouped(work.postings),
             work.segments,
@@ -170,8 +170,12 @@ fn print_notes(page: &Page) {
         );
     }
     let total = page.total.value;
+    let behind = match page.index.rows_behind {
+        0 => String::new(),
+        rows => format!("; {} rows are not indexed yet", grouped(rows)),
+    };
     if total == 0 {
-        anstream::eprintln!("no hits");
+        tell!("no hits{behind}");
         return;
     }
     let shown_to = page.offset + page.results.len();
@@ -182,8 +186,5 @@ fn print_notes(page: &Page) {
     if let Some(id) = page.results.iter().find_map(|hit| hit.message_id) {
         line += &format!("; to read on: aft show {id} -C 3");
     }
-    if page.index.rows_behind > 0 {
-        line += &format!("; {} rows are not indexed yet", grouped(page.index.rows_behind));
-    }
-    anstream::eprintln!("{}", styled(&line, DIM));
+    tell!("{}", styled(&(line + &behind), DIM));
 }

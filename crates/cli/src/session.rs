@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use afterthought::Warning;
 use afterthought::{
     ContextPage, ContextQuery, Engine, Filters, MessageView, Opening, SessionList, SessionView,
 };
@@ -18,20 +19,22 @@ use crate::stdout::{grouped, print_json, print_text};
 /// How long a list waits for an index that is not up to date.
 const WAIT: Duration = Duration::from_secs(10);
 
-fn open(global: &Global, no_sync: bool) -> Result<Engine, Failure> {
+/// Opens the engine and brings it up to date; tells what kept it from that.
+fn open(global: &Global, no_sync: bool) -> Result<(Engine, Vec<Warning>), Failure> {
     let mut options = paths::options(global)?;
     if no_sync {
         options.index = Opening::Existing;
     }
     let engine = Engine::open(&options)?;
-    if !no_sync {
-        print_warnings(freshen(&engine, WAIT)?.as_slice());
+    let warning = if no_sync { None } else { freshen(&engine, WAIT)? };
+    if !global.json {
+        print_warnings(warning.as_slice());
     }
-    Ok(engine)
+    Ok((engine, warning.into_iter().collect()))
 }
 
 pub(crate) fn one(global: &Global, args: &Session) -> Result<u8, Failure> {
-    let engine = open(global, args.no_sync)?;
+    let (engine, warnings) = open(global, args.no_sync)?;
     let (session, context) = engine.session(&args.id)?;
     if let Some(query) = &args.search {
         let query = ContextQuery {
@@ -40,14 +43,17 @@ pub(crate) fn one(global: &Global, args: &Session) -> Result<u8, Failure> {
             offset: args.offset,
             limit: args.limit,
         };
-        let page = context.search(&query)?;
+        let mut page = context.search(&query)?;
+        page.warnings.extend(warnings);
         return show_hits(global, &session, &page);
     }
     let (start, end) = args.slice.unwrap_or_default();
     let entries = context.filter(&args.role).slice(start, end).entries();
     let messages: Vec<MessageView> = entries.iter().map(MessageView::of).collect();
     if global.json {
-        print_json(&json!({"schema_version": 1, "session": session, "messages": messages}))?;
+        let page =
+            json!({"schema_version": 1, "session": session, "messages": messages, "warnings": warnings});
+        print_json(&page)?;
         return Ok(0);
     }
     let mut text = String::new();
@@ -57,7 +63,7 @@ pub(crate) fn one(global: &Global, args: &Session) -> Result<u8, Failure> {
     }
     print_text(&text)?;
     if messages.is_empty() {
-        anstream::eprintln!("no messages there; the session has {}", grouped(session.messages));
+        tell!("no messages there; the session has {}", grouped(session.messages));
     }
     Ok(0)
 }
@@ -88,7 +94,7 @@ fn show_hits(global: &Global, session: &SessionView, page: &ContextPage) -> Resu
     print_text(&text)?;
     print_warnings(&page.warnings);
     let line = format!("{} of {} hits in this session", page.results.len(), grouped(page.total));
-    anstream::eprintln!("{}", styled(&line, DIM));
+    tell!("{}", styled(&line, DIM));
     Ok(0)
 }
 
@@ -112,9 +118,12 @@ pub(crate) fn list(global: &Global, args: &Sessions) -> Result<u8, Failure> {
         until_ms: bound("--until", args.until.as_deref())?,
         ..Filters::default()
     };
-    let list = open(global, args.no_sync)?.sessions(&filters, args.offset, args.limit)?;
+    let (engine, warnings) = open(global, args.no_sync)?;
+    let list = engine.sessions(&filters, args.offset, args.limit)?;
     if global.json {
-        print_json(&list)?;
+        let mut page = serde_json::to_value(&list).map_err(std::io::Error::from)?;
+        page["warnings"] = json!(warnings);
+        print_json(&page)?;
         return Ok(0);
     }
     print_text(&as_text(&list))?;
@@ -123,7 +132,7 @@ pub(crate) fn list(global: &Global, args: &Sessions) -> Result<u8, Failure> {
     if (shown_to as u64) < list.total && !list.sessions.is_empty() {
         line += &format!("; more with --offset {shown_to}");
     }
-    anstream::eprintln!("{}", styled(&line, DIM));
+    tell!("{}", styled(&line, DIM));
     Ok(0)
 }
 

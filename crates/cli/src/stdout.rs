@@ -30,6 +30,11 @@ pub(crate) fn print_text(text: &str) -> Result<(), Failure> {
     Ok(())
 }
 
+/// Prints a line on standard error, for people and not for pipes.
+pub(crate) fn tell(line: &str) {
+    let _closed = writeln!(anstream::stderr(), "{line}");
+}
+
 /// Writes a number with separators: 289,433.
 pub(crate) fn grouped(number: u64) -> String {
     let digits = number.to_string();

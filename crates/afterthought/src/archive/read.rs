@@ -10,8 +10,10 @@ use rusqlite::ToSql;
 use rusqlite::types::{ToSqlOutput, Value, ValueRef};
 use rusqlite::{Connection, OptionalExtension, Row};
 
+use xxhash_rust::xxh3::xxh3_64;
+
 use crate::error::{Error, ErrorKind, Result};
-use crate::limits::FIELD_TEXT_BYTES_MAX;
+use crate::limits::{FIELD_TEXT_BYTES_MAX, SESSION_ID_BYTES_MAX};
 use crate::model::{Message, RowState, Session};
 use crate::time::iso_ms;
 
@@ -100,7 +102,7 @@ impl<'a> View<'a> {
     pub fn signatures(&self) -> Result<Vec<Signature>> {
         let stored = self.all(&self.columns.signatures, [], |row| {
             Ok(Signature {
-                session_id: text(row.get_ref(0)?).into_owned(),
+                session_id: readable_id(row.get_ref(0)?),
                 raw_ids: vec![RawId::of(row.get_ref(0)?)],
                 rows: row.get::<_, i64>(1)?.unsigned_abs(),
                 id_max: row.get(2)?,
@@ -153,7 +155,7 @@ impl<'a> View<'a> {
     pub fn tail(&self, id: i64) -> Result<Vec<(i64, String, RawId)>> {
         self.all("SELECT id, session_id FROM messages WHERE id > ?1", [id], |row| {
             let session_id = row.get_ref(1)?;
-            Ok((row.get(0)?, text(session_id).into_owned(), RawId::of(session_id)))
+            Ok((row.get(0)?, readable_id(session_id), RawId::of(session_id)))
         })
     }
 
@@ -206,7 +208,7 @@ fn session(row: &Row<'_>) -> rusqlite::Result<Session> {
         Ok(if value.trim().is_empty() { None } else { Some(value.into_owned()) })
     };
     Ok(Session {
-        id: text(row.get_ref(0)?).into_owned(),
+        id: readable_id(row.get_ref(0)?),
         source: optional(1)?.unwrap_or_else(|| "unknown".to_owned()),
         started_ms: timestamp_ms(row.get_ref(2)?),
         title: optional(3)?,
@@ -243,7 +245,8 @@ fn message(row: &Row<'_>) -> rusqlite::Result<Message> {
         let output = decode::output_items(&column(11)?);
         (said.text, output_damaged) = (output.text, output.damaged);
     }
-    let (session_id, role) = (column(1)?.into_owned(), column(2)?.into_owned());
+    let (session_id, role) = (readable_id(row.get_ref(1)?), column(2)?.into_owned());
+    let id_damaged = is_damaged(row.get_ref(1)?) || text(row.get_ref(1)?) != session_id.as_str();
     let tool_name = column(6)?.into_owned();
     let flag = |at: usize, absent: bool| -> rusqlite::Result<bool> {
         Ok(match row.get_ref(at)? {
@@ -267,12 +270,23 @@ fn message(row: &Row<'_>) -> rusqlite::Result<Message> {
             hidden: text(row.get_ref(14)?) == "hidden",
         },
         damaged: damaged
+            || id_damaged
             || said.damaged
             || calls.damaged
             || thoughts.damaged
             || output_damaged
             || timestamp_ms.is_none(),
     })
+}
+
+/// Reads a session id. One too long to be a term is cut, and told apart by its hash.
+fn readable_id(value: ValueRef<'_>) -> String {
+    let id = text(value);
+    if id.len() <= SESSION_ID_BYTES_MAX {
+        return id.into_owned();
+    }
+    let cut = &id[..id.floor_char_boundary(SESSION_ID_BYTES_MAX)];
+    format!("{cut}…{:016x}", xxh3_64(id.as_bytes()))
 }
 
 /// Reads any SQLite value as text, as far as it is text.

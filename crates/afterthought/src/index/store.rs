@@ -47,7 +47,7 @@ impl Store {
     /// if its files contradict each other.
     pub fn open(folder: &Folder) -> Result<Option<Self>> {
         let Some(path) = folder.live()? else { return Ok(None) };
-        let directory = MmapDirectory::open(&path).map_err(|error| damaged(&path, error))?;
+        let directory = MmapDirectory::open(&path).map_err(|error| sorted(&path, error.into()))?;
         let store = match Self::over(&path, directory.clone(), Access::ReadWrite) {
             // A reader needs tantivy's lock file, which a folder we may not write refuses.
             Err(error) if error.kind() == ErrorKind::IndexUnavailable => {
@@ -89,7 +89,7 @@ impl Store {
 
     fn create(folder: &Folder) -> Result<Self> {
         let path = folder.new_generation()?;
-        let directory = MmapDirectory::open(&path).map_err(|error| damaged(&path, error))?;
+        let directory = MmapDirectory::open(&path).map_err(|error| sorted(&path, error.into()))?;
         let (schema, _) = Fields::build();
         Index::create(directory.clone(), schema, IndexSettings::default())
             .map_err(|error| sorted(&path, error))?;
@@ -125,6 +125,9 @@ impl Store {
                     searcher.generation().segments().get(&meta.id()) == Some(&meta.delete_opstamp())
                 });
             if agree {
+                if metas.payload.is_none() && !metas.segments.is_empty() {
+                    return Err(damaged(&self.path, "it holds documents and no word of what they stand for"));
+                }
                 let checkpoint = self.checkpoint(metas.payload.as_deref())?;
                 return Ok(Snapshot::new(searcher, self.fields, checkpoint));
             }
@@ -143,7 +146,7 @@ impl Store {
             });
         };
         let checkpoint: Checkpoint =
-            serde_json::from_str(payload).map_err(|error| damaged(&self.path, error))?;
+            serde_json::from_str(payload).map_err(|error| damaged(&self.path, &error.to_string()))?;
         if checkpoint.format != FORMAT {
             return Err(incompatible(
                 &self.path,
@@ -219,7 +222,7 @@ pub(super) fn sorted(path: &Path, error: TantivyError) -> Error {
                 .because(error)
                 .hint("check the folder's permissions and free space, or name another with --index")
         }
-        _ => damaged(path, error),
+        _ => damaged(path, &brief(&error)),
     }
 }
 
@@ -227,10 +230,25 @@ fn incompatible(path: &Path, why: &str) -> Error {
     Error::new(ErrorKind::IndexIncompatible, "open index", path.display()).because(why).hint("run: aft index")
 }
 
-fn damaged(path: &Path, error: impl std::error::Error + Send + Sync + 'static) -> Error {
+fn damaged(path: &Path, why: &str) -> Error {
     Error::new(ErrorKind::IndexDamaged, "open index", path.display())
-        .because(error)
+        .because(why)
         .hint("run: aft index --fresh")
+}
+
+/// Says what tantivy found wrong in one line; its own messages print whole structures.
+pub(crate) fn brief(error: &TantivyError) -> String {
+    match error {
+        TantivyError::OpenReadError(OpenReadError::FileDoesNotExist(file)) => {
+            format!("its file {} is missing", file.display())
+        }
+        TantivyError::OpenReadError(OpenReadError::IoError { io_error, filepath }) => {
+            format!("its file {} cannot be read: {io_error}", filepath.display())
+        }
+        TantivyError::DataCorruption(_) => "the bytes of a file are not what was written".to_owned(),
+        TantivyError::IoError(error) => format!("a file of it cannot be read: {error}"),
+        _ => "its files contradict each other".to_owned(),
+    }
 }
 
 /// A directory we may only read: nothing is locked, nothing can change.

@@ -1,7 +1,7 @@
 //! What a caller asks for, with its defaults and bounds.
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::limits::{PAGE_DEPTH_MAX, PAGE_HITS_DEFAULT, PAGE_HITS_MAX};
+use crate::limits::{BOOST_MAX, PAGE_DEPTH_MAX, PAGE_HITS_DEFAULT, PAGE_HITS_MAX};
 use crate::model::{Boosts, Field, Origin};
 
 /// A search.
@@ -54,8 +54,8 @@ impl SearchRequest {
             return refused(format!("offset + limit must not exceed {PAGE_DEPTH_MAX}"));
         }
         let weights = self.weights.fields.values().chain([&self.weights.phrase]);
-        match weights.into_iter().find(|weight| !weight.is_finite() || **weight < 0.0) {
-            Some(weight) => refused(format!("a boost must be a number of 0 or more, not {weight}")),
+        match weights.into_iter().find(|weight| !(0.0..=BOOST_MAX).contains(*weight)) {
+            Some(weight) => refused(format!("a boost must be 0 to {BOOST_MAX}, not {weight}")),
             None => Ok(()),
         }
     }

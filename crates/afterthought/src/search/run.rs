@@ -120,6 +120,12 @@ fn warnings(
         }
     }
     if collected.total > 0 {
+        if request.offset as u64 >= collected.total {
+            warn(
+                "past-the-end",
+                format!("offset {} lies behind the last of {} hits", request.offset, collected.total),
+            );
+        }
         return warnings;
     }
     if collected.matched > 0 {
@@ -135,9 +141,6 @@ fn warnings(
         warn("no-match", format!("no message holds all that is required among {}", labels.join(", ")));
     } else if ranked.unknown == 0 {
         warn("no-match", "no message holds any of these words".to_owned());
-    }
-    if request.offset > 0 && collected.matched > 0 {
-        warn("past-the-end", format!("offset {} lies behind the last hit", request.offset));
     }
     warnings
 }
