@@ -7,6 +7,7 @@ use afterthought_tests::{Fixture, Ran, aft, root, run};
 use afterthought_tools::archive::{Message, Session, Shape, Writer};
 use serde_json::{Value, json};
 
+use crate::failures::error_of;
 use crate::fixtures::{Scene, harbor, listed};
 use crate::pages::{kinds, problems_of};
 use crate::{answer, assert_none, breaches, contract, has_escapes, schema};
@@ -159,6 +160,16 @@ fn sessions_are_listed_latest_first() {
     let page = sessions(&["--limit", "2", "--offset", "6"]);
     assert_eq!((names(&page).len(), &page["total"]), (1, &json!(7)));
     assert_eq!(names(&sessions(&["--source", "none"])), Vec::<String>::new());
+}
+
+#[test]
+fn a_session_that_is_behind_says_so_to_programs() {
+    let scene = Scene::of(&["archive", "index", "another row", "writer lock is held"]);
+    for args in [&["session", "s"][..], &["sessions"]] {
+        let ran = scene.fixture.aft(&[&["--json"], args].concat());
+        assert_eq!(ran.code, 0, "{ran:?}");
+        assert!(ran.stdout.contains("not-synced"), "{ran:?}");
+    }
 }
 
 #[test]
@@ -353,6 +364,25 @@ fn the_demo_answers_what_the_agent_cannot() {
 
 fn text(value: &Value) -> &str {
     value.as_str().unwrap_or_default()
+}
+
+#[test]
+fn the_demo_can_be_run_twice() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    for _ in 0..2 {
+        let ran = run(aft().args(["demo", "--dir"]).arg(folder.path()));
+        assert_eq!(ran.code, 0, "{ran:?}");
+    }
+}
+
+#[test]
+fn a_demo_without_a_place_names_the_place() {
+    let file = tempfile::NamedTempFile::new().expect("a temporary file");
+    let ran = run(aft().args(["--json", "demo", "--dir"]).arg(file.path()));
+    let error = error_of(&ran.stderr);
+    let path = file.path().to_str().expect("a path of UTF-8");
+    assert!(error["message"].as_str().is_some_and(|message| message.contains(path)), "{error}");
+    assert_ne!(error["kind"], "internal", "{error}");
 }
 
 #[test]

@@ -2,6 +2,7 @@
 //! code for both, and nothing on standard output. The cases are data.
 
 use std::collections::BTreeSet;
+use std::process::Stdio;
 
 use afterthought_tests::{Ran, aft, run};
 use serde::Deserialize;
@@ -128,4 +129,67 @@ fn every_kind_that_can_be_brought_about_has_a_case() {
     let without: Vec<&str> = kinds.filter(|kind| !with_case.contains(*kind)).collect();
     // Each of these needs a clock, a crowd or a defect.
     assert_eq!(without, ["archive-unsteady", "busy", "timeout", "interrupted", "internal"]);
+}
+
+#[test]
+fn a_line_to_type_can_be_typed() {
+    let scene = Scene::of(&["archive", "index"]);
+    let mut problems = Vec::new();
+    for args in [
+        &["search", "--wait", "-1", "lock"][..],
+        &["search", "--limit", "-1", "lock"],
+        &["search", "-n1", "lock", "--amend"],
+        &["--amend", "search", "lock"],
+    ] {
+        let ran = scene.fixture.aft(args);
+        let Some((_, line)) = ran.stderr.split_once("to search for it, type: aft ") else { continue };
+        let words: Vec<&str> = line.split_whitespace().collect();
+        let typed = run(aft().args(&words));
+        // A short flag in one word with its value is one of ours, and no text.
+        if typed.code != 0 || words.iter().skip_while(|word| **word != "--").any(|word| *word == "-n1") {
+            problems.push(format!("{args:?}: {line}{typed:?}"));
+        }
+    }
+    assert_none(&problems);
+}
+
+#[test]
+fn an_exit_code_does_not_depend_on_standard_error() {
+    let mut problems = Vec::new();
+    for args in
+        [&["search", "--bogus"][..], &["--json", "search", "--bogus"], &["--archive", "/none", "status"]]
+    {
+        let (reader, writer) = std::io::pipe().expect("a pipe");
+        drop(reader);
+        let open = run(aft().args(args)).code;
+        let output = aft().args(args).stdout(Stdio::piped()).stderr(writer).output().expect("aft runs");
+        if output.status.code() != Some(open) {
+            problems.push(format!("{args:?}: {:?}, not {open}", output.status.code()));
+        }
+    }
+    assert_none(&problems);
+}
+
+#[test]
+fn damage_is_told_in_one_short_line() {
+    for damage in ["meta is cut", "meta is gone", "columns are cut", "terms are gone"] {
+        let scene = Scene::of(&["archive", "index", damage]);
+        let error = error_of(&scene.fixture.aft(&["--json", "search", "lock"]).stderr);
+        let message = error["message"].as_str().unwrap_or_default();
+        assert!(
+            !message.contains('\n') && message.len() < 400,
+            "{damage}: {} bytes: {message}",
+            message.len()
+        );
+        assert!(
+            !message.contains("IoError {") && !message.contains("FileDoesNotExist("),
+            "{damage}: {message}"
+        );
+    }
+}
+
+/// Returns the error of a line on standard error.
+pub(crate) fn error_of(line: &str) -> Value {
+    let value: Value = serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {line}"));
+    value["error"].clone()
 }

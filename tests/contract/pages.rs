@@ -353,6 +353,22 @@ fn an_index_of_another_version_is_built_again() {
 }
 
 #[test]
+fn a_page_behind_the_last_hit_says_so() {
+    let scene = Scene::of(&["archive", "index"]);
+    let page = answer("search", &scene.fixture.aft(&["--json", "search", "--offset", "50", "lock"]), 0);
+    assert_eq!(page["total"]["value"], 2);
+    assert_eq!(page["results"], json!([]));
+    assert_eq!(kinds(&page), ["past-the-end"]);
+}
+
+#[test]
+fn an_empty_page_tells_people_of_the_rows_behind() {
+    let scene = Scene::of(&["archive", "index", "another row"]);
+    let ran = scene.fixture.aft(&["search", "--no-sync", "another"]);
+    assert!(ran.stderr.contains("no hits") && ran.stderr.contains("1 rows"), "{ran:?}");
+}
+
+#[test]
 fn an_explained_search_counts_its_work() {
     let fixture = harbor();
     assert_eq!(fixture.aft(&["index"]).code, 0);
@@ -378,7 +394,7 @@ pub(crate) fn kinds(page: &Value) -> Vec<&str> {
 #[test]
 fn every_kind_of_warning_is_brought_about() {
     let mut kinds: BTreeSet<String> = cases().into_iter().flat_map(|case| case.warnings).collect();
-    // By the tests above, and by one of defects.rs.
+    // By the tests above.
     kinds.extend(["building", "not-synced", "rows-changed", "past-the-end"].map(str::to_owned));
     let schema = contract("search.schema.json");
     let stated = hits(&schema["$defs"]["warning"]["properties"]["kind"]["oneOf"]);
