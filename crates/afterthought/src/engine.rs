@@ -233,7 +233,7 @@ impl Engine {
             let batch = self.archive.messages(batch)?.into_iter().flatten();
             messages.extend(batch.filter(|message| message.state.visible()));
         }
-        let last_ms = messages.iter().filter_map(|message| message.timestamp_ms).max();
+        let last_ms = messages.iter().filter_map(|message| message.timestamp_ms).max().or(session.started_ms);
         let view = SessionView::of(session, messages.len() as u64, last_ms);
         Ok((view, Context::from_messages(messages)))
     }
@@ -251,6 +251,11 @@ impl Engine {
 
     /// Counts what the agent's own search finds for a word, and what we find.
     pub fn audit_word(&self, word: &str) -> Result<WordAudit> {
+        if word.trim().is_empty() {
+            return Err(
+                Error::new(ErrorKind::Usage, "audit", "an empty word").hint("name a word, or none at all")
+            );
+        }
         let count = |origins: Vec<Origin>| -> Result<u64> {
             let request = SearchRequest { origins, limit: 1, ..SearchRequest::new(word) };
             Ok(self.search(request)?.total.value)

@@ -65,7 +65,7 @@ pub const COMMIT_FIRST_MS_MAX: u128 = 1_000;
 /// Rows read from the archive in one read transaction.
 pub const BATCH_ROWS_MAX: usize = 2_000;
 /// Text read from the archive in one read transaction, in bytes.
-pub const BATCH_BYTES_MAX: usize = 16 * 1024 * 1024;
+pub const BATCH_BYTES_MAX: usize = 4 * 1024 * 1024;
 /// Times that a batch is read again because the archive changed under it.
 pub const BATCH_RETRIES_MAX: usize = 20;
 

@@ -57,6 +57,12 @@ pub(crate) enum Command {
     Session(Session),
     Sessions(Sessions),
     /// Prove that the index holds exactly the archive's rows
+    ///
+    /// Compares row sets and visibility, session by session, and the checksums of the index's files.
+    #[command(
+        after_help = "Exit codes: 0 equal, 1 unexpected, 2 usage, 3 archive or index missing or unreadable,
+4 index of another version, 5 index damaged, 7 different."
+    )]
     Verify,
     Audit(Audit),
     Demo(Demo),

@@ -21,7 +21,7 @@ pub(crate) fn run(global: &Global, args: &Search) -> Result<u8, Failure> {
     }
     let request = request(args)?;
     let wait = Duration::try_from_secs_f64(args.wait)
-        .map_err(|error| Failure::Usage(format!("--wait {}: {error}", args.wait)))?;
+        .map_err(|_| Failure::Usage(format!("--wait {}: not a number of seconds of 0 or more", args.wait)))?;
     let engine = Engine::open(&options)?;
     let began = Instant::now();
     let warning = if args.no_sync { None } else { freshen(&engine, wait)? };

@@ -27,14 +27,11 @@ fn open(global: &Global, no_sync: bool) -> Result<(Engine, Vec<Warning>), Failur
     }
     let engine = Engine::open(&options)?;
     let warning = if no_sync { None } else { freshen(&engine, WAIT)? };
-    if !global.json {
-        print_warnings(warning.as_slice());
-    }
     Ok((engine, warning.into_iter().collect()))
 }
 
 pub(crate) fn one(global: &Global, args: &Session) -> Result<u8, Failure> {
-    let (engine, warnings) = open(global, args.no_sync)?;
+    let (engine, mut warnings) = open(global, args.no_sync)?;
     let (session, context) = engine.session(&args.id)?;
     if let Some(query) = &args.search {
         let query = ContextQuery {
@@ -50,6 +47,10 @@ pub(crate) fn one(global: &Global, args: &Session) -> Result<u8, Failure> {
     let (start, end) = args.slice.unwrap_or_default();
     let entries = context.filter(&args.role).slice(start, end).entries();
     let messages: Vec<MessageView> = entries.iter().map(MessageView::of).collect();
+    if messages.is_empty() {
+        let message = format!("no message is there; the session has {}", grouped(session.messages));
+        warnings.push(Warning::new("no-match", message));
+    }
     if global.json {
         let page =
             json!({"schema_version": 1, "session": session, "messages": messages, "warnings": warnings});
@@ -62,9 +63,7 @@ pub(crate) fn one(global: &Global, args: &Session) -> Result<u8, Failure> {
         push_message(&mut text, message, false);
     }
     print_text(&text)?;
-    if messages.is_empty() {
-        tell!("no messages there; the session has {}", grouped(session.messages));
-    }
+    print_warnings(&warnings);
     Ok(0)
 }
 
@@ -118,8 +117,12 @@ pub(crate) fn list(global: &Global, args: &Sessions) -> Result<u8, Failure> {
         until_ms: bound("--until", args.until.as_deref())?,
         ..Filters::default()
     };
-    let (engine, warnings) = open(global, args.no_sync)?;
+    let (engine, mut warnings) = open(global, args.no_sync)?;
     let list = engine.sessions(&filters, args.offset, args.limit)?;
+    if list.sessions.is_empty() {
+        let message = format!("no session is there; {} pass the filters", grouped(list.total));
+        warnings.push(Warning::new("no-match", message));
+    }
     if global.json {
         let mut page = serde_json::to_value(&list).map_err(std::io::Error::from)?;
         page["warnings"] = json!(warnings);
@@ -127,6 +130,7 @@ pub(crate) fn list(global: &Global, args: &Sessions) -> Result<u8, Failure> {
         return Ok(0);
     }
     print_text(&as_text(&list))?;
+    print_warnings(&warnings);
     let shown_to = args.offset + list.sessions.len();
     let mut line = format!("{} of {} sessions", list.sessions.len(), grouped(list.total));
     if (shown_to as u64) < list.total && !list.sessions.is_empty() {

@@ -9,7 +9,7 @@ use rusqlite::Connection;
 use crate::error::{Error, ErrorKind, Result};
 
 /// Columns of `messages` that we read where they exist.
-const MESSAGE_OPTIONAL: [&str; 11] = [
+const MESSAGE_OPTIONAL: [&str; 10] = [
     "tool_calls",
     "tool_name",
     "reasoning",
@@ -20,7 +20,6 @@ const MESSAGE_OPTIONAL: [&str; 11] = [
     "active",
     "compacted",
     "display_kind",
-    "tool_call_id",
 ];
 const MESSAGE_REQUIRED: [&str; 5] = ["id", "session_id", "role", "content", "timestamp"];
 const SESSION_REQUIRED: [&str; 3] = ["id", "source", "started_at"];

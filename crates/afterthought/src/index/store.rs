@@ -47,6 +47,9 @@ impl Store {
     /// if its files contradict each other.
     pub fn open(folder: &Folder) -> Result<Option<Self>> {
         let Some(path) = folder.live()? else { return Ok(None) };
+        if !path.is_dir() {
+            return Err(damaged(&path, "its pointer names a generation that is not there"));
+        }
         let directory = MmapDirectory::open(&path).map_err(|error| sorted(&path, error.into()))?;
         let store = match Self::over(&path, directory.clone(), Access::ReadWrite) {
             // A reader needs tantivy's lock file, which a folder we may not write refuses.

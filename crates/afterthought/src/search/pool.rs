@@ -1,6 +1,7 @@
 //! The reader pool: a few threads, each with its own connection to the archive, and a bounded
 //! queue before them. A full queue answers busy at once instead of growing.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -82,9 +83,22 @@ fn serve(archive: &Archive, inbox: &Receiver<Job>) {
             Err(Error::new(ErrorKind::Timeout, "search", "the index")
                 .because("its turn came after the deadline"))
         } else {
-            search(&job.snapshot, &mut |ids| archive.messages(ids), &job.request, job.deadline)
+            answer(archive, &job)
         };
         // The caller may have given up; its page is dropped with it.
         let _gone = job.reply.send(page);
     }
+}
+
+/// Answers one job. Garbled index files can make tantivy panic: that is one failed search, and the
+/// reader goes on.
+fn answer(archive: &Archive, job: &Job) -> Result<Page> {
+    let mut fetch = |ids: &[Option<i64>]| archive.messages(ids);
+    let searched =
+        catch_unwind(AssertUnwindSafe(|| search(&job.snapshot, &mut fetch, &job.request, job.deadline)));
+    searched.unwrap_or_else(|_| {
+        Err(Error::new(ErrorKind::Internal, "search", "the index")
+            .because("a reader panicked; the index's files may be damaged")
+            .hint("run: aft verify"))
+    })
 }
