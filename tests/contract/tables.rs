@@ -148,7 +148,7 @@ fn index_json_is_the_checkpoint_of_a_real_commit() {
     let stated_fields: Vec<(&str, &str)> =
         names(&stated["checkpoint"], "name").into_iter().zip(names(&stated["checkpoint"], "type")).collect();
     assert_eq!(real_fields, stated_fields);
-    assert_eq!((&real["complete"], &real["id_max"], &real["rows"]), (&json!(true), &json!(21), &json!(21)));
+    assert_eq!((&real["complete"], &real["id_max"]), (&json!(true), &json!(21)));
     assert_eq!(real["session_next"], 7);
     let bytes = meta(&fixture)["payload"].as_str().map_or(usize::MAX, str::len);
     assert!(bytes as u64 <= stated["checkpoint_bytes_max"].as_u64().expect("a number"), "{bytes}");

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::archive::{Archive, Figures, RouteCounts, Routes};
+use crate::archive::{Archive, Figures, RouteCounts, Routes, View};
 use crate::error::Result;
 use crate::index::Snapshot;
 use crate::limits::{AUDIT_CANDIDATES_MAX, AUDIT_IDS_MAX, AUDIT_WORDS_MAX};
@@ -52,37 +52,44 @@ pub struct WordAudit {
 /// Takes an archive's figures and finds up to 20 words that only its thoughts hold: candidates come
 /// from the index's dictionaries, and each is confirmed in the rows themselves.
 pub(crate) fn audit(archive: &Archive, snapshot: &Snapshot) -> Result<Audit> {
-    let candidates = snapshot.terms_only_in(Field::Reasoning, AUDIT_CANDIDATES_MAX)?;
-    let (figures, words) = archive.read(|view| {
-        let routes = Routes::over(view)?;
-        let mut words = Vec::new();
-        for word in &candidates {
-            if words.len() == AUDIT_WORDS_MAX {
-                break;
-            }
-            let mut ids = Vec::new();
-            for id in snapshot.messages_with(Field::Reasoning, word)? {
-                let holds = |message: Message| {
-                    message.state.visible() && fold(&message.reasoning).contains(word.as_str())
-                };
-                if view.message(id)?.is_some_and(holds) {
-                    ids.push(id);
-                }
-            }
-            // A trigram or a scan may still find it inside a longer word.
-            let fts = routes.count(view, word)?;
-            if !ids.is_empty() && fts.words == 0 && fts.trigrams.unwrap_or(0) == 0 && fts.scan == 0 {
-                let messages = ids.len() as u64;
-                ids.truncate(AUDIT_IDS_MAX);
-                words.push(ThoughtWord { word: word.clone(), messages, message_ids: ids, fts });
-            }
+    let routes = archive.read(Routes::over)?;
+    let mut words = Vec::new();
+    for word in snapshot.terms_only_in(Field::Reasoning, AUDIT_CANDIDATES_MAX)? {
+        if words.len() == AUDIT_WORDS_MAX {
+            break;
         }
-        Ok((view.figures()?, words))
-    })?;
+        let ids = snapshot.messages_with(Field::Reasoning, &word)?;
+        // A read for each word: no transaction outlasts one.
+        words.extend(archive.read(|view| only_thought(view, &routes, &word, &ids))?);
+    }
+    #[expect(clippy::redundant_closure_for_method_calls, reason = "the method's lifetimes are not general")]
+    let figures = archive.read(|view| view.figures())?;
     Ok(Audit { schema_version: 1, figures, only_in_reasoning: words })
 }
 
-/// Counts what the agent's own search finds for a word; ours is filled in by the caller.
+/// Confirms that a word stands in visible reasoning and that no route finds it, the cheapest look
+/// first: a trigram or a scan may still find it inside a longer word.
+fn only_thought(view: &View<'_>, routes: &Routes, word: &str, ids: &[i64]) -> Result<Option<ThoughtWord>> {
+    let mut held = Vec::new();
+    for id in ids {
+        let holds = |message: Message| message.state.visible() && fold(&message.reasoning).contains(word);
+        if view.message(*id)?.is_some_and(holds) {
+            held.push(*id);
+        }
+    }
+    if held.is_empty() {
+        return Ok(None);
+    }
+    let fts = routes.count(view, word)?;
+    if fts.words + fts.trigrams.unwrap_or(0) + fts.scan > 0 {
+        return Ok(None);
+    }
+    let messages = held.len() as u64;
+    held.truncate(AUDIT_IDS_MAX);
+    Ok(Some(ThoughtWord { word: word.to_owned(), messages, message_ids: held, fts }))
+}
+
+/// Counts what the agent's own search finds for a word.
 pub(crate) fn routes(archive: &Archive, word: &str) -> Result<RouteCounts> {
     archive.read(|view| Routes::over(view)?.count(view, word))
 }

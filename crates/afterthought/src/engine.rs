@@ -224,9 +224,7 @@ impl Engine {
     pub fn session(&self, id: &str) -> Result<(SessionView, Context)> {
         let snapshot = self.store.snapshot()?;
         let (ord, session) = find_session(&snapshot, id)?;
-        let rows = snapshot.rows_of(ord)?;
-        let ids: Vec<_> =
-            rows.iter().filter(|row| flag::is_listed(row.flags)).map(|row| Some(row.id)).collect();
+        let ids = listed_ids(&snapshot, ord)?;
         let mut messages = Vec::with_capacity(ids.len());
         for batch in ids.chunks(BATCH_ROWS_MAX) {
             // A row that went or was taken back since the commit is not part of it any more.
@@ -277,22 +275,24 @@ impl Engine {
                 .because("the archive has no row of that id")
                 .hint("ids stand in the hits of aft search"));
         };
-        let (session, context) = match self.session(&message.session_id) {
-            Ok(found) => found,
+        let snapshot = self.store.snapshot()?;
+        let Some((ord, session)) = snapshot.session(&message.session_id)? else {
             // Not indexed yet: the message is shown all the same.
-            Err(error) if error.kind() == ErrorKind::NotFound => {
-                let (id, source) = (message.session_id.clone(), "unknown".to_owned());
-                let session = Session { id, source, ..Session::default() };
-                (SessionView::of(session, 0, None), Context::from_messages([]))
-            }
-            Err(error) => return Err(error),
+            let (session_id, source) = (message.session_id.clone(), "unknown".to_owned());
+            let session = Session { id: session_id, source, ..Session::default() };
+            let (session, messages) =
+                (SessionView::of(session, 0, None), vec![MessageView::unlisted(message)]);
+            return Ok(Shown { schema_version: 1, message_id: id, session, messages });
         };
-        let entries = context.entries();
-        let messages = match entries.iter().position(|entry| entry.message.id == id) {
+        let ids = listed_ids(&snapshot, ord)?;
+        let session = SessionView::of(session, ids.len() as u64, snapshot.last_activity(ord)?);
+        let messages = match ids.iter().position(|listed| *listed == Some(id)) {
             Some(place) => {
-                let shown = place.saturating_sub(neighbours)
-                    ..entries.len().min(place.saturating_add(neighbours).saturating_add(1));
-                entries[shown].iter().map(MessageView::of).collect()
+                let from = place.saturating_sub(neighbours);
+                let shown = from..ids.len().min(place.saturating_add(neighbours).saturating_add(1));
+                let rows = (from..).zip(self.archive.messages(&ids[shown])?);
+                let entries = rows.filter_map(|(index, message)| Some(Entry { index, message: message? }));
+                entries.map(|entry| MessageView::of(&entry)).collect()
             }
             None => vec![MessageView::unlisted(message)],
         };
@@ -329,6 +329,12 @@ pub struct Status {
     pub damaged_rows: u64,
     /// The first of them.
     pub damaged_ids: Vec<i64>,
+}
+
+/// Returns the ids of a session's visible messages, each once, in order.
+fn listed_ids(snapshot: &Snapshot, session_ord: u64) -> Result<Vec<Option<i64>>> {
+    let rows = snapshot.rows_of(session_ord)?;
+    Ok(rows.iter().filter(|row| flag::is_listed(row.flags)).map(|row| Some(row.id)).collect())
 }
 
 /// Finds a session by its id, or by the beginning of it where only one begins like that.

@@ -213,8 +213,6 @@ pub struct Checkpoint {
     pub id_max: i64,
     /// The number the next new session is given.
     pub session_next: u64,
-    /// Message rows in the archive when the last full comparison ended.
-    pub rows: u64,
     /// When the commit was made, in milliseconds since 1970.
     pub committed_ms: i64,
 }

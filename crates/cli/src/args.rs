@@ -58,7 +58,8 @@ pub(crate) enum Command {
     Sessions(Sessions),
     /// Prove that the index holds exactly the archive's rows
     ///
-    /// Compares row sets and visibility, session by session, and the checksums of the index's files.
+    /// Compares row sets and which rows are active, session by session, and the checksums of the index's
+    /// files. Text edited in place and flips of other flags are not looked at.
     #[command(
         after_help = "Exit codes: 0 equal, 1 unexpected, 2 usage, 3 archive or index missing or unreadable,
 4 index of another version, 5 index damaged, 7 different."

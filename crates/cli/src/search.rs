@@ -1,5 +1,6 @@
 //! `aft search`: brings the mirror up to date, asks, prints.
 
+use std::path::{Component, Path};
 use std::time::{Duration, Instant, SystemTime};
 
 use afterthought::time::bound_ms;
@@ -72,7 +73,7 @@ fn request(args: &Search) -> Result<SearchRequest, Failure> {
         exclude_sources: args.exclude_source.clone(),
         sessions: args.session.clone(),
         exclude_sessions: args.exclude_session.clone(),
-        workspace: args.workspace.clone(),
+        workspace: workspace(args.workspace.as_deref())?,
         since_ms: bound("--since", args.since.as_deref())?,
         until_ms: bound("--until", args.until.as_deref())?,
         include_inactive: args.include_inactive,
@@ -99,6 +100,17 @@ fn weights(args: &Search) -> Weights {
     weights.fields.extend(args.boost.iter().copied());
     weights.phrase = args.phrase_boost.unwrap_or(weights.phrase);
     weights
+}
+
+/// Returns a folder as archives name them: by its absolute path.
+pub(crate) fn workspace(folder: Option<&str>) -> Result<Option<String>, Failure> {
+    let Some(folder) = folder else { return Ok(None) };
+    if folder.is_empty() {
+        return Err(Failure::Usage("--workspace: name a folder".to_owned()));
+    }
+    let climbs = Path::new(folder).components().any(|part| part == Component::ParentDir);
+    let path = if climbs { std::fs::canonicalize(folder)? } else { std::path::absolute(folder)? };
+    Ok(Some(path.display().to_string()))
 }
 
 pub(crate) fn bound(flag: &str, text: Option<&str>) -> Result<Option<i64>, Failure> {

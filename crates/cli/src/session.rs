@@ -12,7 +12,7 @@ use crate::args::{Global, Session, Sessions};
 use crate::fail::Failure;
 use crate::paint::{BOLD, DIM, color, local_time, marked, push_lines, styled, width};
 use crate::paths;
-use crate::search::{bound, freshen, print_warnings};
+use crate::search::{bound, freshen, print_warnings, workspace};
 use crate::show::push_message;
 use crate::stdout::{grouped, print_json, print_text};
 
@@ -112,7 +112,7 @@ pub(crate) fn list(global: &Global, args: &Sessions) -> Result<u8, Failure> {
     let filters = Filters {
         sources: args.source.clone(),
         exclude_sources: args.exclude_source.clone(),
-        workspace: args.workspace.clone(),
+        workspace: workspace(args.workspace.as_deref())?,
         since_ms: bound("--since", args.since.as_deref())?,
         until_ms: bound("--until", args.until.as_deref())?,
         ..Filters::default()

@@ -31,7 +31,7 @@ pub(crate) fn push_message(text: &mut String, message: &MessageView, is_asked: b
     let mark = if is_asked { "▶ " } else { "" };
     let place = match message.index {
         Some(index) => format!("[{index}]"),
-        None => "not shown by searches".to_owned(),
+        None => "outside its session's list".to_owned(),
     };
     let facts = format!("{}  {place} #{}", local_time(message.timestamp.as_deref()), message.message_id);
     *text += &format!("\n{mark}{} {}\n", styled(&message.role, BOLD), styled(&facts, DIM));

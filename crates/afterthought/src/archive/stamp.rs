@@ -64,6 +64,12 @@ impl Stamp {
         })
     }
 
+    /// Tells whether both stamps are of one file, changed or not.
+    #[must_use]
+    pub fn same_file(&self, other: &Self) -> bool {
+        (self.db.device, self.db.inode) == (other.db.device, other.db.inode)
+    }
+
     /// Returns the size of everything a copy would have to hold, in bytes.
     #[must_use]
     pub fn bytes(&self) -> u64 {

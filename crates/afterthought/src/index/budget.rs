@@ -2,8 +2,12 @@
 //! in documents, and 10,000 documents of 1 MB are 10 GB.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use parking_lot::{Condvar, Mutex};
+
+/// One document of the largest size takes less than this to index.
+const STALLED: Duration = Duration::from_mins(1);
 
 /// Bytes that may be on their way at once.
 #[derive(Clone)]
@@ -33,7 +37,11 @@ impl Budget {
     pub(super) fn take(&self, bytes: usize) -> Permit {
         let mut in_flight = self.shared.in_flight.lock();
         while *in_flight > 0 && *in_flight + bytes > self.bytes_max {
-            self.shared.freed.wait(&mut in_flight);
+            // If nothing is consumed any more, the indexing threads have died: the item passes, and
+            // handing it over says so.
+            if self.shared.freed.wait_for(&mut in_flight, STALLED).timed_out() {
+                break;
+            }
         }
         *in_flight += bytes;
         Permit { shared: Arc::clone(&self.shared), bytes }

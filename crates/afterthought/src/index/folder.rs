@@ -85,6 +85,8 @@ impl Folder {
 
     /// Removes every generation but the live one. Returns how many there were.
     pub fn drop_others(&self) -> Result<usize> {
+        // Another process may be between making a generation and pointing to it.
+        let _lock = self.lock()?;
         let live = self.live()?;
         let drop = || -> io::Result<usize> {
             let others = self.generations()?.into_iter().map(|number| self.path.join(format!("g{number}")));

@@ -241,6 +241,25 @@ impl Snapshot {
         Ok(activity)
     }
 
+    /// Returns when one session was last active: the latest of its listed messages, else its start.
+    pub fn last_activity(&self, session_ord: u64) -> Result<Option<i64>> {
+        let term = Term::from_field_u64(self.fields.session_ord, session_ord);
+        let (mut last, mut started) = (NO_TIME, NO_TIME);
+        for segment in self.searcher.segment_readers() {
+            let columns = SegmentColumns::open(segment)?;
+            each_doc(segment, &term, |doc| {
+                let (flags, time) = (columns.flags.get_val(doc), columns.timestamp.get_val(doc));
+                if flags & flag::SESSION != 0 {
+                    started = time;
+                } else if flag::is_listed(flags) {
+                    last = last.max(time);
+                }
+                Ok(())
+            })?;
+        }
+        Ok([last, started].into_iter().find(|time| *time != NO_TIME))
+    }
+
     /// Returns one session's indexed messages, by id.
     pub fn rows_of(&self, session_ord: u64) -> Result<Vec<RowMark>> {
         let term = Term::from_field_u64(self.fields.session_ord, session_ord);
@@ -279,16 +298,13 @@ impl Snapshot {
         session_at(segment, &SegmentColumns::open(segment)?, doc)
     }
 
-    /// Returns the hash and flags of an indexed message; `None` if it is not indexed.
-    pub fn message(&self, id: i64) -> Result<Option<(u64, RowMark)>> {
+    /// Tells whether a message is indexed, under whichever session.
+    pub fn has_message(&self, id: i64) -> Result<bool> {
         let term = Term::from_field_i64(self.fields.key, id);
-        let mut found = None;
+        let mut found = false;
         for segment in self.searcher.segment_readers() {
-            each_doc(segment, &term, |doc| {
-                let columns = SegmentColumns::open(segment)?;
-                let hash: Arc<dyn ColumnValues<u64>> =
-                    segment.fast_fields().column_first_or_default("hash").map_err(failed)?;
-                found = Some((hash.get_val(doc), RowMark { id, flags: columns.flags.get_val(doc) }));
+            each_doc(segment, &term, |_| {
+                found = true;
                 Ok(())
             })?;
         }
@@ -304,7 +320,7 @@ impl Snapshot {
             let mut terms = index.terms().stream().map_err(|error| failed(error.into()))?;
             while terms.advance() {
                 let Ok(word) = std::str::from_utf8(terms.key()) else { continue };
-                if word.len() >= 4 && word.chars().all(char::is_alphabetic) {
+                if word.chars().count() >= 4 && word.chars().all(char::is_alphabetic) {
                     *counts.entry(word.to_owned()).or_default() += terms.value().doc_freq;
                 }
             }

@@ -13,8 +13,8 @@ use crate::model::RowState;
 pub(super) struct RowChanges {
     /// Rows to write, and whether each is a copy.
     pub(super) write: Vec<(i64, bool)>,
-    /// Rows to remove first: gone, or about to be written again.
-    pub(super) remove: Vec<i64>,
+    /// Rows that are gone from the session.
+    pub(super) gone: Vec<i64>,
     /// The archive holds no row of the session any more.
     pub(super) empty: bool,
     /// Rows whose text was read to tell copies apart.
@@ -39,11 +39,11 @@ impl RowChanges {
         };
         let changed: HashSet<i64> =
             heads.iter().filter(|head| is_changed(head)).map(|head| head.id).collect();
-        let mut remove: Vec<i64> = marks.keys().filter(|id| !present.contains(id)).copied().collect();
+        let gone: Vec<i64> = marks.keys().filter(|id| !present.contains(id)).copied().collect();
         let was_copy = |id: i64| marks.get(&id).is_some_and(|mark| mark.flags & flag::COPY != 0);
 
         // A copy's standing changes only with a row of its own time, or when its original went.
-        let original_may_be_gone = !remove.is_empty();
+        let original_may_be_gone = !gone.is_empty();
         let candidates = candidates(&heads, |head| {
             changed.contains(&head.id) || (original_may_be_gone && was_copy(head.id))
         });
@@ -54,12 +54,11 @@ impl RowChanges {
                 write.push((id, copies.contains(&id)));
             }
         }
-        remove.extend(write.iter().map(|(id, _)| *id).filter(|id| marks.contains_key(id)));
         // In the order of the table: neighbours share pages.
         write.sort_unstable();
         let rows_read =
             candidates.iter().filter(|group| group.len() > 1).map(|group| group.len() as u64).sum();
-        Ok(Self { write, remove, empty: heads.is_empty(), rows_read })
+        Ok(Self { write, gone, empty: heads.is_empty(), rows_read })
     }
 }
 

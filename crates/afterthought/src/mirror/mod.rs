@@ -7,13 +7,13 @@ mod plan;
 mod sync;
 mod verify;
 
-use std::path::PathBuf;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 use std::time::Instant;
 
-use crossbeam_channel::{Receiver, Sender, bounded};
+use crossbeam_channel::{Receiver, Sender, TrySendError, bounded};
 use parking_lot::Mutex;
 
 pub use note::Note;
@@ -65,7 +65,7 @@ pub struct Progress {
 /// has, a finished one lets its merges end.
 pub struct Mirror {
     commands: Option<Sender<Command>>,
-    stop: Arc<AtomicBool>,
+    stop: Arc<Stop>,
     progress: Arc<Mutex<Option<Progress>>>,
     thread: Option<JoinHandle<()>>,
 }
@@ -79,12 +79,13 @@ impl Mirror {
     /// Starts the writer thread. Fails only if the system refuses a thread.
     pub fn start(archive: Archive, store: Store, folder: &Folder) -> Result<Self> {
         let (commands, inbox) = bounded(WRITER_QUEUE_MAX);
-        let stop = Arc::new(AtomicBool::new(false));
+        let stop = Arc::new(Stop::default());
         let progress = Arc::new(Mutex::new(None));
         let syncer = Syncer::new(archive, store, folder.clone(), Arc::clone(&stop), Arc::clone(&progress));
+        let stops = Arc::clone(&stop);
         let thread = std::thread::Builder::new()
             .name("aft-writer".to_owned())
-            .spawn(move || serve(syncer, &inbox))
+            .spawn(move || serve(syncer, &stops, &inbox))
             .map_err(|error| Error::new(ErrorKind::Internal, "start", "the writer thread").because(error))?;
         Ok(Self { commands: Some(commands), stop, progress, thread: Some(thread) })
     }
@@ -94,8 +95,13 @@ impl Mirror {
     pub fn sync(&self, level: Level) -> Result<Receiver<Result<SyncReport>>> {
         let (reply, answer) = bounded(1);
         let commands = self.commands.as_ref().expect("the sender lives until drop");
-        commands.try_send(Command { level, reply }).map_err(|_| {
-            Error::new(ErrorKind::Busy, "sync", "the index").because("too many syncs wait already")
+        commands.try_send(Command { level, reply }).map_err(|error| match error {
+            TrySendError::Full(_) => {
+                Error::new(ErrorKind::Busy, "sync", "the index").because("too many syncs wait already")
+            }
+            TrySendError::Disconnected(_) => {
+                Error::new(ErrorKind::Internal, "sync", "the index").because("the writer thread has ended")
+            }
         })?;
         Ok(answer)
     }
@@ -106,15 +112,15 @@ impl Mirror {
         *self.progress.lock()
     }
 
-    /// Asks a sync under way to commit what it has and end.
+    /// Asks the sync under way, or the next one, to commit what it has and end.
     pub fn interrupt(&self) {
-        self.stop.store(true, Ordering::Relaxed);
+        self.stop.once.store(true, Ordering::Relaxed);
     }
 }
 
 impl Drop for Mirror {
     fn drop(&mut self) {
-        self.interrupt();
+        self.stop.for_good.store(true, Ordering::Relaxed);
         self.commands = None;
         if let Some(thread) = self.thread.take()
             && thread.join().is_err()
@@ -124,9 +130,29 @@ impl Drop for Mirror {
     }
 }
 
-fn serve(mut syncer: Syncer, inbox: &Receiver<Command>) {
+/// Whether syncs should end early.
+#[derive(Default)]
+struct Stop {
+    /// One sync; whoever asked may ask for another.
+    once: AtomicBool,
+    /// Every sync; the handle is gone.
+    for_good: AtomicBool,
+}
+
+impl Stop {
+    fn is_set(&self) -> bool {
+        self.once.load(Ordering::Relaxed) || self.for_good.load(Ordering::Relaxed)
+    }
+}
+
+fn serve(mut syncer: Syncer, stop: &Stop, inbox: &Receiver<Command>) {
     for command in inbox {
-        let synced = syncer.sync(command.level);
+        let synced = catch_unwind(AssertUnwindSafe(|| syncer.sync(command.level))).unwrap_or_else(|_| {
+            Err(Error::new(ErrorKind::Internal, "sync", "the index")
+                .because("the writer panicked; the last commit stands")
+                .hint("run: aft verify"))
+        });
+        stop.once.store(false, Ordering::Relaxed);
         let (report, writer) = match synced {
             Ok(Synced { report, writer }) => (Ok(report), writer),
             Err(error) => (Err(error), None),
@@ -142,9 +168,4 @@ fn serve(mut syncer: Syncer, inbox: &Receiver<Command>) {
             tracing::warn!(%error, "merging segments failed; the commit stands");
         }
     }
-}
-
-/// The file that a sync leaves beside the index.
-fn note_path(folder: &Folder) -> PathBuf {
-    folder.note()
 }

@@ -18,8 +18,6 @@ pub(super) struct Plan {
     pub(super) gone: Vec<u64>,
     /// Highest message id in the archive.
     pub(super) id_max: i64,
-    /// Message rows in the archive, where the comparison counted them.
-    pub(super) rows: Option<u64>,
 }
 
 /// A session whose rows differ.
@@ -48,7 +46,6 @@ impl Plan {
         let signatures = view.signatures()?;
         let mut plan = Self {
             id_max: signatures.iter().map(|signature| signature.id_max).max().unwrap_or(0),
-            rows: Some(signatures.iter().map(|signature| signature.rows).sum()),
             ..Self::default()
         };
         let mut with_rows = HashSet::new();
@@ -77,8 +74,9 @@ impl Plan {
         Ok(plan)
     }
 
-    /// Looks at the rows above the last mirrored id, and at the session rows. Sees appends,
-    /// titles and deleted sessions; leaves what happened inside older rows to [`Plan::full`].
+    /// Looks at the rows above the last mirrored id, and at the session rows. Sees appends and titles,
+    /// and takes the full look where a session row went; leaves what happened inside older rows to
+    /// [`Plan::full`].
     pub(super) fn tail(view: &View<'_>, snapshot: &Snapshot) -> Result<Self> {
         let known = snapshot.known_sessions()?;
         let mut plan = Self { id_max: snapshot.checkpoint().id_max, ..Self::default() };
@@ -93,13 +91,16 @@ impl Plan {
         }
         let sessions = view.sessions()?;
         let with_row: HashSet<_> = sessions.iter().map(|session| session.id.as_str()).collect();
-        // A session whose row went took its messages along, or left them without one.
+        // A session whose row went took its messages along, or left them without one; and an id that is
+        // no text may have rows under other forms of it. Both are rare, and only the full look is sure.
         let orphan_hash = session_hash(&orphan(String::new()));
-        for (id, _) in
-            known.iter().filter(|(id, known)| known.hash != orphan_hash && !with_row.contains(id.as_str()))
-        {
-            let stored = || (vec![RawId::Text(id.clone().into_bytes())], 0, 0);
-            new_rows.entry(id.clone()).or_insert_with(stored);
+        let row_went = |(id, known): (&String, &KnownSession)| {
+            known.hash != orphan_hash && !with_row.contains(id.as_str())
+        };
+        let odd_id =
+            |(raw_ids, ..): &(Vec<RawId>, u64, i64)| raw_ids.iter().any(|id| !matches!(id, RawId::Text(_)));
+        if known.iter().any(row_went) || new_rows.values().any(odd_id) {
+            return Self::full(view, snapshot);
         }
         let orphans =
             new_rows.keys().filter(|id| !with_row.contains(id.as_str())).cloned().map(orphan).collect();

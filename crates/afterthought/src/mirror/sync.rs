@@ -1,8 +1,7 @@
 //! Carries out one sync: compare, lock, read what differs in bounded batches, commit.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Instant, SystemTime};
 
 use parking_lot::Mutex;
@@ -17,14 +16,14 @@ use crate::text;
 use super::copies::RowChanges;
 use super::note::Note;
 use super::plan::{Differing, Plan};
-use super::{Level, Progress, SyncReport, note_path};
+use super::{Level, Progress, Stop, SyncReport};
 
 /// What the writer thread works with.
 pub(super) struct Syncer {
     archive: Archive,
     store: Store,
     folder: Folder,
-    stop: Arc<AtomicBool>,
+    stop: Arc<Stop>,
     progress: Arc<Mutex<Option<Progress>>>,
 }
 
@@ -55,7 +54,7 @@ impl Syncer {
         archive: Archive,
         store: Store,
         folder: Folder,
-        stop: Arc<AtomicBool>,
+        stop: Arc<Stop>,
         progress: Arc<Mutex<Option<Progress>>>,
     ) -> Self {
         Self { archive, store, folder, stop, progress }
@@ -92,7 +91,7 @@ impl Syncer {
                 None => return Ok(Synced { report: SyncReport::default(), writer: None }),
             }
         };
-        let mut work = Work::new(&locked, compared.plan.rows)?;
+        let mut work = Work::new(&locked)?;
         let interrupted = self.carry_out(&compared.plan, &locked, &mut writer, &mut work)?;
         if !interrupted {
             work.checkpoint.id_max = compared.plan.id_max;
@@ -101,8 +100,10 @@ impl Syncer {
         work.commit(&mut writer)?;
         if !interrupted {
             self.note(&compared, &work.checkpoint);
-            if work.checkpoint.complete && !locked.checkpoint().complete {
-                self.folder.drop_others()?;
+            if compared.full
+                && let Err(error) = self.folder.drop_others()
+            {
+                tracing::warn!(%error, "an older generation of the index stays on disk");
             }
         }
         let report = SyncReport { stats: work.stats, unchanged: false, interrupted };
@@ -111,11 +112,13 @@ impl Syncer {
 
     /// Compares as closely as the level and the last check ask for; `None` if nothing can differ.
     fn compare(&mut self, level: Level, snapshot: &Snapshot) -> Result<Option<Compared>> {
-        let note = Note::read(&note_path(&self.folder));
+        let note = Note::read(&self.folder.note());
         let (stamp, stamped_ms) = (self.archive.stamp()?, now_ms());
         let known = note.filter(|note| note.committed_ms == snapshot.checkpoint().committed_ms);
         let same = known.as_ref().is_some_and(|note| note.still_true(&stamp, snapshot.checkpoint()));
-        let due = known.as_ref().is_none_or(|note| note.comparison_due(now_ms()));
+        // Another file under the path may differ anywhere.
+        let due =
+            known.as_ref().is_none_or(|note| note.comparison_due(now_ms()) || !note.stamp.same_file(&stamp));
         let full = level == Level::Full || !snapshot.checkpoint().complete || due;
         if level == Level::Quick && same && (known.is_some_and(|note| note.full) || !full) {
             return Ok(None);
@@ -170,11 +173,17 @@ impl Syncer {
                 })
                 .collect::<Result<Vec<_>>>()
         })?;
+        if self.stop.is_set() {
+            return Ok(true);
+        }
         let mut rows = Vec::new();
         for (session, changes) in group.iter().zip(changes) {
             let ord = work.ord(&session.session_id);
-            changes.remove.iter().for_each(|id| writer.remove_message(*id));
-            work.stats.docs_removed += changes.remove.len() as u64;
+            // A row that another session holds now was written under it: it is not gone.
+            for id in changes.gone.iter().filter(|id| !work.written.contains(id)) {
+                writer.remove_message(*id);
+                work.stats.docs_removed += 1;
+            }
             work.stats.rows_read += changes.rows_read;
             // A session without messages is kept only for a row of its own.
             if changes.empty && session.without_row {
@@ -182,16 +191,22 @@ impl Syncer {
             }
             rows.extend(changes.write.into_iter().map(|(id, copy)| Row { id, session_ord: ord, copy }));
         }
-        let stopped = self.write_rows(&rows, writer, work)?;
+        let stopped = self.write_rows(&rows, snapshot, writer, work)?;
         self.advance(group.iter().map(|session| session.rows).sum::<u64>(), rows.len());
         Ok(stopped)
     }
 
     /// Reads and writes rows in bounded batches. Returns whether the caller stopped it.
-    fn write_rows(&mut self, rows: &[Row], writer: &mut Writer, work: &mut Work) -> Result<bool> {
+    fn write_rows(
+        &mut self,
+        rows: &[Row],
+        snapshot: &Snapshot,
+        writer: &mut Writer,
+        work: &mut Work,
+    ) -> Result<bool> {
         let mut rest = rows;
         loop {
-            if self.stop.load(Ordering::Relaxed) {
+            if self.stop.is_set() {
                 return Ok(true);
             }
             if rest.is_empty() {
@@ -214,7 +229,7 @@ impl Syncer {
                 }
                 Ok((messages, taken))
             })?;
-            work.add(messages, writer, &self.progress)?;
+            work.add(messages, snapshot, writer, &self.progress)?;
             rest = &rest[taken..];
             if work.commit_due() {
                 work.commit(writer)?;
@@ -230,11 +245,11 @@ impl Syncer {
     }
 
     fn note(&self, compared: &Compared, checkpoint: &Checkpoint) {
-        let path = note_path(&self.folder);
+        let path = self.folder.note();
         let before = Note::read(&path);
         let (compared_ms, compare_took_ms) = match before {
             Some(before) if !compared.full => (before.compared_ms, before.compare_took_ms),
-            _ => (now_ms(), compared.took_ms),
+            _ => (compared.stamped_ms, compared.took_ms),
         };
         let note = Note {
             stamp: compared.stamp.clone(),
@@ -261,20 +276,22 @@ struct Work {
     checkpoint: Checkpoint,
     indexed: HashMap<String, KnownSession>,
     new_ords: HashMap<String, u64>,
+    /// Ids written by this sync, where the index held something before it.
+    written: HashSet<i64>,
     stats: SyncStats,
     committed: Instant,
 }
 
 impl Work {
-    fn new(snapshot: &Snapshot, rows: Option<u64>) -> Result<Self> {
+    fn new(snapshot: &Snapshot) -> Result<Self> {
         let mut checkpoint = snapshot.checkpoint().clone();
         checkpoint.format = FORMAT;
         text::FINGERPRINT.clone_into(&mut checkpoint.analyzer);
-        checkpoint.rows = rows.unwrap_or(checkpoint.rows);
         Ok(Self {
             checkpoint,
             indexed: snapshot.known_sessions()?,
             new_ords: HashMap::new(),
+            written: HashSet::new(),
             stats: SyncStats::default(),
             committed: Instant::now(),
         })
@@ -295,6 +312,7 @@ impl Work {
     fn add(
         &mut self,
         messages: Vec<(Row, Message)>,
+        snapshot: &Snapshot,
         writer: &mut Writer,
         progress: &Mutex<Option<Progress>>,
     ) -> Result<()> {
@@ -303,6 +321,14 @@ impl Work {
         for (row, message) in messages {
             bytes += message.text_bytes() as u64;
             self.stats.rows_damaged += u64::from(message.damaged);
+            // Next to its add, so that no commit falls between the two; whichever session held it.
+            if snapshot.has_message(message.id)? {
+                writer.remove_message(message.id);
+                self.stats.docs_removed += 1;
+            }
+            if snapshot.segments() > 0 {
+                self.written.insert(message.id);
+            }
             writer.add_message(row.session_ord, message, row.copy)?;
         }
         self.stats.rows_read += count;

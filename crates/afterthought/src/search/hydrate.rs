@@ -2,10 +2,11 @@
 //! indexed is never shown with another's score: it is reported, and the page is filled up again.
 
 use std::sync::Arc;
+use std::time::Instant;
 
 use tantivy::columnar::ColumnValues;
 
-use crate::error::Result;
+use crate::error::{Error, ErrorKind, Result};
 use crate::index::{SegmentColumns, Snapshot, failed, flag, message_hash};
 use crate::model::{Field, Message, Session};
 use crate::text::Analyzer;
@@ -30,57 +31,106 @@ pub(super) struct Hydrated {
     pub(super) stale: Vec<i64>,
 }
 
-/// Makes hits of the documents found, in their order.
+/// Rows read at once: they may be large.
+const CHUNK_ROWS: usize = 50;
+
+/// Makes hits of the documents found, in their order. Fails at the deadline.
 pub(super) fn hydrate(
     snapshot: &Snapshot,
     fetch: Fetch<'_>,
     ranked: &Ranked<'_>,
     found: &[Found],
-    explain: bool,
+    deadline: Instant,
     work: &mut Work,
 ) -> Result<Hydrated> {
-    let ids: Vec<Option<i64>> = found.iter().map(|found| (!found.is_session).then_some(found.id)).collect();
-    let messages = fetch(&ids)?;
-    work.archive_rows_read += messages.iter().flatten().count() as u64;
-    let needles = Needles::of(ranked);
-    let mut analyzer = Analyzer::default();
+    let mut maker =
+        HitMaker { snapshot, ranked, needles: Needles::of(ranked), analyzer: Analyzer::default() };
     let mut hydrated = Hydrated { hits: Vec::with_capacity(found.len()), stale: Vec::new() };
-    for (found, message) in found.iter().zip(messages) {
-        let parts = parts(snapshot, ranked, found)?;
-        if found.is_session {
-            let session = snapshot.session_at(found.segment, found.doc)?;
-            let title = session.title.clone().unwrap_or_default();
-            let shown = Shown { session, message: None, index: None, text: &title };
-            hydrated.hits.push(hit(
-                snapshot,
-                ranked,
-                found,
-                parts,
-                &shown,
-                &needles,
-                &mut analyzer,
-                explain,
-            )?);
-            continue;
+    for chunk in found.chunks(CHUNK_ROWS) {
+        if Instant::now() > deadline {
+            return Err(Error::new(ErrorKind::Timeout, "show", "the hits")
+                .because("reading their messages took longer than the deadline")
+                .hint("ask for fewer hits"));
         }
-        let Some(message) =
-            message.filter(|message| is_as_indexed(snapshot, found, message).unwrap_or(false))
-        else {
-            hydrated.stale.push(found.id);
-            continue;
-        };
-        let session = match snapshot.session(&message.session_id)? {
+        let ids: Vec<Option<i64>> =
+            chunk.iter().map(|found| (!found.is_session).then_some(found.id)).collect();
+        let messages = fetch(&ids)?;
+        work.archive_rows_read += messages.iter().flatten().count() as u64;
+        for (found, message) in chunk.iter().zip(messages) {
+            match message {
+                _ if found.is_session => hydrated.hits.push(maker.title(found)?),
+                Some(message) if is_as_indexed(snapshot, found, &message)? => {
+                    hydrated.hits.push(maker.message(found, &message)?);
+                }
+                _ => hydrated.stale.push(found.id),
+            }
+        }
+    }
+    Ok(hydrated)
+}
+
+/// Makes hits of one answer.
+struct HitMaker<'a> {
+    snapshot: &'a Snapshot,
+    ranked: &'a Ranked<'a>,
+    needles: Needles,
+    analyzer: Analyzer,
+}
+
+impl HitMaker<'_> {
+    fn title(&mut self, found: &Found) -> Result<Hit> {
+        let session = self.snapshot.session_at(found.segment, found.doc)?;
+        let title = session.title.clone().unwrap_or_default();
+        self.hit(
+            found,
+            Shown { session, message: None, index: None, text: &title, parts: self.parts(found)? },
+        )
+    }
+
+    fn message(&mut self, found: &Found, message: &Message) -> Result<Hit> {
+        let session = match self.snapshot.session(&message.session_id)? {
             Some((_, session)) => session,
             None => {
                 Session { id: message.session_id.clone(), source: "unknown".to_owned(), ..Session::default() }
             }
         };
-        let best = best_field(&parts);
-        let index = place(snapshot, found)?;
-        let shown = Shown { session, message: Some(&message), index, text: message.text(best) };
-        hydrated.hits.push(hit(snapshot, ranked, found, parts, &shown, &needles, &mut analyzer, explain)?);
+        let parts = self.parts(found)?;
+        let text = message.text(best_field(&parts));
+        let index = place(self.snapshot, found)?;
+        self.hit(found, Shown { session, message: Some(message), index, text, parts })
     }
-    Ok(hydrated)
+
+    fn parts(&self, found: &Found) -> Result<Vec<Part>> {
+        parts(self.snapshot, self.ranked, found)
+    }
+
+    fn hit(&mut self, found: &Found, shown: Shown<'_>) -> Result<Hit> {
+        let held = shown.parts.iter().fold(0, |held, part| held | part.terms);
+        let terms = self.ranked.plan.terms.iter().enumerate();
+        let terms = terms.filter(|(bit, _)| held >> bit & 1 == 1);
+        let snippet = self.needles.snippet(&mut self.analyzer, shown.text);
+        let time = shown.message.map_or(shown.session.started_ms, |message| message.timestamp_ms);
+        Ok(Hit {
+            message_id: shown.message.map(|message| message.id),
+            root_session_id: root(self.snapshot, &shown.session)?,
+            session_id: shown.session.id,
+            archive: ARCHIVE.to_owned(),
+            index: shown.index,
+            role: shown.message.map(|message| message.role.clone()),
+            source: shown.session.source,
+            title: shown.session.title,
+            timestamp: time.and_then(crate::time::rfc3339),
+            score: found.key.score,
+            origin: best_field(&shown.parts).origin(),
+            matched_fields: fields_by_score(&shown.parts),
+            matched_terms: terms.map(|(_, term)| term.label.clone()).collect(),
+            terms_total: self.ranked.plan.terms.len(),
+            snippet: snippet.text,
+            highlights: snippet.highlights,
+            more_in_session: None,
+            explain: Some(shown.parts),
+        })
+    }
 }
 
 /// What a hit shows besides its score.
@@ -89,45 +139,7 @@ struct Shown<'a> {
     message: Option<&'a Message>,
     index: Option<u64>,
     text: &'a str,
-}
-
-#[expect(clippy::too_many_arguments, reason = "what one hit is made of, gathered in one place")]
-fn hit(
-    snapshot: &Snapshot,
-    ranked: &Ranked<'_>,
-    found: &Found,
     parts: Vec<Part>,
-    shown: &Shown<'_>,
-    needles: &Needles,
-    analyzer: &mut Analyzer,
-    explain: bool,
-) -> Result<Hit> {
-    let held = parts.iter().fold(0, |held, part| held | part.terms);
-    let terms = ranked.plan.terms.iter().enumerate();
-    let matched_terms =
-        terms.filter(|(bit, _)| held >> bit & 1 == 1).map(|(_, term)| term.label.clone()).collect();
-    let snippet = needles.snippet(analyzer, shown.text);
-    let time = shown.message.map_or(shown.session.started_ms, |message| message.timestamp_ms);
-    Ok(Hit {
-        message_id: shown.message.map(|message| message.id),
-        root_session_id: root(snapshot, &shown.session)?,
-        session_id: shown.session.id.clone(),
-        archive: ARCHIVE.to_owned(),
-        index: shown.index,
-        role: shown.message.map(|message| message.role.clone()),
-        source: shown.session.source.clone(),
-        title: shown.session.title.clone(),
-        timestamp: time.and_then(crate::time::rfc3339),
-        score: found.key.score,
-        origin: best_field(&parts).origin(),
-        matched_fields: fields_by_score(&parts),
-        matched_terms,
-        terms_total: ranked.plan.terms.len(),
-        snippet: snippet.text,
-        highlights: snippet.highlights,
-        more_in_session: None,
-        explain: explain.then_some(parts),
-    })
 }
 
 /// Tells whether the archive's row is the one that was indexed and ranked.

@@ -95,6 +95,9 @@ impl Plan {
     ) {
         let required = clause.occur == Occur::Must || matching == Match::All;
         if clause.occur == Occur::MustNot {
+            if self.excluded.len() >= QUERY_TERMS_MAX {
+                return self.cut();
+            }
             self.excluded.extend(unit(tokens).into_iter().map(|sought| List { sought, terms: 0 }));
             *before = None;
         } else if clause.quoted {
@@ -172,15 +175,19 @@ impl Plan {
             return Some(1 << at);
         }
         if self.terms.len() == QUERY_TERMS_MAX {
-            let warning =
-                Warning::new("query-cut", format!("only the first {QUERY_TERMS_MAX} terms were searched"));
-            if !self.warnings.contains(&warning) {
-                self.warnings.push(warning);
-            }
+            self.cut();
             return None;
         }
         self.terms.push(Term { label: label.to_owned(), sought });
         Some(1 << (self.terms.len() - 1))
+    }
+
+    fn cut(&mut self) {
+        let warning =
+            Warning::new("query-cut", format!("only the first {QUERY_TERMS_MAX} terms were searched"));
+        if !self.warnings.contains(&warning) {
+            self.warnings.push(warning);
+        }
     }
 
     fn list(&mut self, sought: Sought, terms: u64) {
@@ -230,7 +237,8 @@ fn tokens(analyzer: &mut Analyzer, text: &str) -> Vec<Owned> {
 
 /// Returns the phrase over the lane, and the stacked tokens that cover all of it.
 fn unit(tokens: &[Owned]) -> Vec<Sought> {
-    let lane: Vec<&Owned> = tokens.iter().filter(|token| token.kind != Kind::Whole).collect();
+    let lane: Vec<&Owned> =
+        tokens.iter().filter(|token| token.kind != Kind::Whole).take(QUERY_TERMS_MAX).collect();
     let (Some(first), Some(last)) = (lane.first(), lane.last()) else { return Vec::new() };
     let covers = |token: &&Owned| {
         token.kind == Kind::Whole

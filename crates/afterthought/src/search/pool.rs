@@ -1,5 +1,4 @@
-//! The reader pool: a few threads, each with its own connection to the archive, and a bounded
-//! queue before them. A full queue answers busy at once instead of growing.
+//! The reader pool: a few threads and a bounded queue before them. A full queue answers busy at once instead of growing.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;

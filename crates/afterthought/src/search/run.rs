@@ -65,12 +65,18 @@ fn answer(
         let depth = request.offset + request.limit;
         let mut collected = collect(snapshot, &ranked, filter, depth, deadline, &mut work)?;
         let page = collected.found.split_off(request.offset.min(collected.found.len()));
-        let hydrated = hydrate(snapshot, fetch, &ranked, &page, request.explain, &mut work)?;
+        let hydrated = hydrate(snapshot, fetch, &ranked, &page, deadline, &mut work)?;
         stale += hydrated.stale.len();
         rounds += 1;
         if hydrated.stale.is_empty() || rounds > PAGE_REFILLS_MAX {
             collected.total -= hydrated.stale.len() as u64;
-            break (collected, hydrated.hits);
+            let mut hits = hydrated.hits;
+            if !request.explain {
+                for hit in &mut hits {
+                    hit.explain = None;
+                }
+            }
+            break (collected, hits);
         }
         filter.stale.extend(hydrated.stale);
     };

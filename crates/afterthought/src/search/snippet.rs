@@ -74,7 +74,7 @@ impl Needles {
         let mut found = Vec::new();
         let mut phrases: Vec<Vec<PhraseState>> = vec![Vec::new(); self.phrases.len()];
         while let Some(token) = tokens.advance() {
-            if found.len() == MATCHES_MAX {
+            if found.len() >= MATCHES_MAX {
                 break;
             }
             let mut add = |from, position, terms| {
@@ -174,10 +174,13 @@ fn count_chars(matches: &mut [Match], text: &str) {
 
 /// Cuts a text around the matches shown, with more after than before.
 fn cut(text: &str, shown: &[Match]) -> Snippet {
-    let (from, to, used) = match (shown.first(), shown.iter().map(|found| found.to).max()) {
-        (Some(first), Some(to)) => (first.from, to, text[first.from..to].chars().count()),
-        _ => (0, 0, 0),
+    let (from, to) = match (shown.first(), shown.iter().map(|found| found.to).max()) {
+        (Some(first), Some(to)) => (first.from, to),
+        _ => (0, 0),
     };
+    // A phrase may span any length of punctuation; a snippet may not.
+    let longest = text[from..to].char_indices().nth(SNIPPET_CHARS_MAX).map_or(to, |(byte, _)| from + byte);
+    let (to, used) = (longest, text[from..longest].chars().count());
     let spare = SNIPPET_CHARS_MAX.saturating_sub(used);
     let start = back(text, from, spare / 3);
     let left = spare - text[start..from].chars().count();
@@ -187,7 +190,10 @@ fn cut(text: &str, shown: &[Match]) -> Snippet {
     let mut highlights: Vec<[usize; 2]> = Vec::new();
     let place = |byte: usize| before.chars().count() + text[start..byte].chars().count();
     for found in shown {
-        let (from, to) = (place(found.from), place(found.to));
+        let (from, to) = (place(found.from.min(end)), place(found.to.min(end)));
+        if from == to {
+            continue;
+        }
         match highlights.last_mut() {
             Some(last) if from < last[1] => last[1] = last[1].max(to),
             _ => highlights.push([from, to]),

@@ -21,6 +21,10 @@ use super::segment::nested_words;
 const JOINERS_MAX: usize = 3;
 /// Parts after which a chunk of joined words is cut, so that no chunk is unbounded.
 const CHUNK_PARTS_MAX: usize = 32;
+/// Parts after which one atom is cut: no name has that many, and a line of noise does.
+const ATOM_PARTS_MAX: usize = 64;
+/// Characters of one script after which a run goes on as another.
+const RUN_CHARS_MAX: usize = 2_048;
 /// Longest run of Kana or Hangul that is kept whole beside its characters.
 const RUN_WHOLE_CHARS_MAX: usize = 16;
 
@@ -165,7 +169,7 @@ impl Tokens<'_> {
         if self.solo_end.is_some_and(|end| end != self.at) {
             self.position += 1;
         }
-        while let Some((Class::Solo(script), _)) = class_at(self.source, self.at) {
+        if let Some((Class::Solo(script), _)) = class_at(self.source, self.at) {
             let chars = self.script_run(script);
             self.script_tokens(script, &chars);
             self.position += chars.len();
@@ -177,7 +181,7 @@ impl Tokens<'_> {
     fn script_run(&mut self, script: Script) -> Vec<Range<usize>> {
         let mut chars = Vec::new();
         while let Some((class, width)) = class_at(self.source, self.at) {
-            if class != Class::Solo(script) {
+            if class != Class::Solo(script) || chars.len() == RUN_CHARS_MAX {
                 break;
             }
             chars.push(self.at..self.at + width);
@@ -321,6 +325,9 @@ impl Tokens<'_> {
         let mut capital = start;
         let mut capitals = 0;
         while let Some((class, width)) = class_at(self.source, end) {
+            if self.scratch.parts.len() >= ATOM_PARTS_MAX {
+                break;
+            }
             match class {
                 Class::Lower => {
                     // HTTPServer: the last capital of a row begins the next part.
