@@ -5,6 +5,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::io::ErrorKind;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -138,7 +139,13 @@ pub fn aft() -> Command {
 /// Runs a command to its end.
 #[must_use]
 pub fn run(command: &mut Command) -> Ran {
-    let output = command.output().expect("a command that can be started");
+    // Another test's fork may hold a just written program open for a moment.
+    let output = loop {
+        match command.output() {
+            Err(error) if error.kind() == ErrorKind::ExecutableFileBusy => std::thread::yield_now(),
+            output => break output.expect("a command that can be started"),
+        }
+    };
     Ran {
         code: output.status.code().unwrap_or(-1),
         stdout: String::from_utf8(output.stdout).expect("standard output is UTF-8"),

@@ -261,7 +261,7 @@ fn an_unfinished_index_says_so() {
     assert_eq!(page["index"]["rows_behind"], 2);
     assert_eq!(page["index"]["last_sync"], Value::Null);
     assert_eq!(page["index"]["checked_at"], Value::Null);
-    assert_eq!(kinds(&page), ["unknown-term", "building"]);
+    assert_eq!(kinds(&page), ["building", "unknown-term"]);
 }
 
 #[test]
@@ -323,7 +323,7 @@ fn a_first_search_beside_another_writer_is_an_empty_page() {
     let scene = Scene::of(&["archive", "index without a sync", "writer lock is held"]);
     let page = answer("search", &scene.fixture.aft(&["--json", "search", "lock"]), 0);
     assert_eq!(page["total"]["value"], 0);
-    assert_eq!(kinds(&page), ["unknown-term", "building", "not-synced"]);
+    assert_eq!(kinds(&page), ["building", "unknown-term", "not-synced"]);
 }
 
 #[test]

@@ -151,7 +151,8 @@ impl Engine {
         if page.index.state == IndexState::Building {
             let message =
                 format!("the index is still being built: {} % of the rows are in it", page.index.percent);
-            page.warnings.push(Warning::new("building", message));
+            // First: whatever else is said is said of these rows alone.
+            page.warnings.insert(0, Warning::new("building", message));
         }
         Ok(page)
     }

@@ -8,7 +8,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 
 /// Search what your AI agent said, thought and did.
 ///
-/// aft mirrors an agent's archive (a Hermes state.db) into an index beside it, without ever
+/// aft mirrors an agent's archive (a Hermes state.db) into an index of its own, without ever
 /// writing to the archive, and answers ranked searches over messages, reasoning and tool calls.
 #[derive(Debug, Parser)]
 #[command(
@@ -102,10 +102,10 @@ pub(crate) struct Search {
     /// What to look for
     #[arg(required = true, value_name = "QUERY")]
     pub(crate) query: Vec<String>,
-    /// Where a match may stand [default: all]
+    /// Where a match may stand, as a comma list [default: all]
     #[arg(long = "in", value_name = "ORIGIN", value_delimiter = ',', value_enum)]
     pub(crate) origins: Vec<OriginArg>,
-    /// Only these roles, such as user or assistant [default: all but session_meta]
+    /// Only these roles, as a comma list such as user,assistant [default: all but session_meta]
     #[arg(long, value_name = "ROLE", value_delimiter = ',')]
     pub(crate) role: Vec<String>,
     /// Only sessions from these sources, such as cli or telegram
@@ -132,7 +132,7 @@ pub(crate) struct Search {
     /// Whether a hit needs any of the words or all of them
     #[arg(long = "match", value_enum, default_value_t = MatchArg::Any, value_name = "HOW")]
     pub(crate) matching: MatchArg,
-    /// Show at most this many hits
+    /// Show at most this many hits, 1 to 1000; with --offset no deeper than 10000
     #[arg(long, short = 'n', value_name = "N", default_value_t = 10)]
     pub(crate) limit: usize,
     /// Skip this many hits
@@ -312,7 +312,7 @@ pub(crate) enum Config {
 /// search cannot answer.
 #[derive(Args, Debug)]
 pub(crate) struct Demo {
-    /// Where to put the demo's archive and index [default: afterthought-demo in the temporary folder]
+    /// Where to put the demo's archive and index [default: a folder in the temporary folder]
     #[arg(long, value_name = "DIR")]
     pub(crate) dir: Option<PathBuf>,
 }

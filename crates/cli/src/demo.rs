@@ -19,8 +19,7 @@ use crate::stdout::{grouped, print_json, print_text, size};
 const HITS: usize = 2;
 
 pub(crate) fn run(global: &Global, args: &Demo) -> Result<u8, Failure> {
-    let folder = args.dir.clone().unwrap_or_else(|| std::env::temp_dir().join("afterthought-demo"));
-    make_room(&folder)?;
+    let folder = place(args)?;
     let (archive, index) = (folder.join("state.db"), folder.join("index"));
     let began = Instant::now();
     let summary = write(&archive, Shape::V22).map_err(refused)?;
@@ -75,6 +74,22 @@ pub(crate) fn run(global: &Global, args: &Demo) -> Result<u8, Failure> {
     Ok(0)
 }
 
+/// Returns a folder to write to: the one named, else that of the last demo, else a new one.
+fn place(args: &Demo) -> Result<PathBuf, Failure> {
+    if let Some(folder) = &args.dir {
+        make_room(folder)?;
+        return Ok(folder.clone());
+    }
+    let usual = std::env::temp_dir().join("afterthought-demo");
+    if make_room(&usual).is_ok() {
+        return Ok(usual);
+    }
+    // Another user's, or something else of that name.
+    let folder = tempfile::Builder::new().prefix("afterthought-demo-").tempdir()?.keep();
+    make_room(&folder)?;
+    Ok(folder)
+}
+
 /// The file that says that a folder was made here and may be written again.
 const MARKER: &str = "made-by-aft-demo";
 
@@ -96,7 +111,7 @@ fn make_room(folder: &Path) -> Result<(), Failure> {
     };
     match act() {
         Ok(true) => Ok(()),
-        Ok(false) => Err(refused("it is not empty, and no earlier demo".to_owned())),
+        Ok(false) => Err(refused("there is something in it; name another with --dir".to_owned())),
         Err(error) => Err(refused(error.to_string())),
     }
 }

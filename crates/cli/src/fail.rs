@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::process::ExitCode;
 
 use afterthought::{Error, ErrorKind};
-use clap::error::ErrorKind as ClapKind;
+use clap::error::{ContextKind, ContextValue, ErrorKind as ClapKind};
 use clap::{CommandFactory, Parser};
 use serde_json::json;
 
@@ -101,7 +101,11 @@ pub(crate) fn refused(error: &clap::Error, typed: &[OsString], json: bool) -> Ex
         return ExitCode::SUCCESS;
     }
     let line = (error.kind() == ClapKind::UnknownArgument).then(|| with_separator(typed)).flatten();
-    let hint = line.as_ref().map(|line| format!("to search for it, type: {line}"));
+    let meant = match error.get(ContextKind::SuggestedArg) {
+        Some(ContextValue::String(argument)) => format!("did you mean {argument}? If not, "),
+        _ => String::new(),
+    };
+    let hint = line.as_ref().map(|line| format!("{meant}to search for it, type: {line}"));
     if json || hint.is_some() {
         return say(
             json,

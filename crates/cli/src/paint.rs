@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use afterthought::Origin;
 use anstyle::{AnsiColor, Style};
 use jiff::tz::TimeZone;
-use textwrap::Options;
+use textwrap::{Options, WordSeparator, WordSplitter};
 
 /// Less important text.
 pub(crate) const DIM: Style = Style::new().dimmed();
@@ -76,6 +76,20 @@ pub(crate) fn push_lines(out: &mut String, text: &str, indent: &str, width: Opti
             out.push_str(line.trim_end());
             out.push('\n');
         }
+    }
+}
+
+/// Appends facts (ids, paths, names) as lines that fit, broken at blanks only.
+pub(crate) fn push_facts(out: &mut String, text: &str, indent: &str, width: Option<usize>) {
+    let Some(width) = width else { return push_lines(out, text, indent, None) };
+    let options = Options::new(width)
+        .initial_indent(indent)
+        .subsequent_indent(indent)
+        .word_separator(WordSeparator::AsciiSpace)
+        .word_splitter(WordSplitter::NoHyphenation);
+    for line in textwrap::wrap(text, options) {
+        out.push_str(line.trim_end());
+        out.push('\n');
     }
 }
 

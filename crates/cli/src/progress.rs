@@ -68,7 +68,7 @@ impl Reporter {
     fn show_bar(&mut self, progress: Progress) {
         let bar = self.bar.get_or_insert_with(|| {
             let style = ProgressStyle::with_template(
-                "indexing {wide_bar} {human_pos} of {human_len} rows, {per_sec}, {eta} left",
+                "indexing {wide_bar} {human_pos} of {human_len} rows, {eta} left",
             );
             let bar =
                 ProgressBar::new(progress.rows_total).with_style(style.expect("the template is constant"));

@@ -1,6 +1,6 @@
 //! `aft search`: brings the mirror up to date, asks, prints.
 
-use std::path::{Component, Path};
+use std::path::{Component, Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime};
 
 use afterthought::time::bound_ms;
@@ -9,8 +9,8 @@ use afterthought::{
 };
 
 use crate::args::{Global, MatchArg, OriginArg, ProgressArg, Search};
-use crate::fail::Failure;
-use crate::paint::{DIM, color, local_time, marked, push_lines, styled, width};
+use crate::fail::{Failure, quoted};
+use crate::paint::{DIM, color, local_time, marked, printable, push_facts, push_lines, styled, width};
 use crate::paths;
 use crate::progress::Reporter;
 use crate::stdout::{grouped, print_json, print_text};
@@ -34,7 +34,7 @@ pub(crate) fn run(global: &Global, args: &Search) -> Result<u8, Failure> {
         print_json(&page)?;
     } else {
         print_text(&as_text(&page))?;
-        print_notes(&page);
+        print_notes(global, &page);
     }
     Ok(0)
 }
@@ -136,11 +136,11 @@ fn push_hit(text: &mut String, rank: usize, hit: &Hit) {
     let id = hit.message_id.map_or_else(String::new, |id| format!("  #{id}"));
     let facts = format!("{}  {}{id}", local_time(hit.timestamp.as_deref()), hit.source);
     let origin = styled(hit.origin.name(), color(hit.origin));
-    push_lines(text, &format!("{rank}. {origin}{role}  {}", styled(&facts, DIM)), "", width());
+    push_facts(text, &format!("{rank}. {origin}{role}  {}", styled(&printable(&facts), DIM)), "", width());
     let title = hit.title.as_deref().filter(|_| hit.origin != Origin::Titled).unwrap_or("");
     let session =
         [title, &hit.session_id].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("  ");
-    push_lines(text, &styled(&session, DIM), "   ", width());
+    push_facts(text, &styled(&printable(&session), DIM), "   ", width());
     push_lines(text, &marked(&hit.snippet, &hit.highlights), "   ", width());
     if let Some(parts) = &hit.explain {
         text.push_str(&styled(&format!("   score {:.3}\n", hit.score), DIM));
@@ -162,6 +162,14 @@ fn push_hit(text: &mut String, rank: usize, hit: &Hit) {
     text.push('\n');
 }
 
+/// Returns the flags that the next command needs to reach the same place.
+fn flags(global: &Global) -> String {
+    let flag = |name: &str, path: &Option<PathBuf>| {
+        path.as_ref().map_or(String::new(), |path| format!(" {name} {}", quoted(&path.display().to_string())))
+    };
+    flag("--archive", &global.archive) + &flag("--index", &global.index)
+}
+
 /// Tells on standard error what the caller should know.
 pub(crate) fn print_warnings(warnings: &[Warning]) {
     for warning in warnings {
@@ -170,7 +178,7 @@ pub(crate) fn print_warnings(warnings: &[Warning]) {
 }
 
 /// Tells on standard error how many there are, how true that is, and how to see more.
-fn print_notes(page: &Page) {
+fn print_notes(global: &Global, page: &Page) {
     print_warnings(&page.warnings);
     if let Some(work) = &page.work {
         tell!(
@@ -196,7 +204,7 @@ fn print_notes(page: &Page) {
         line += &format!("; more with --offset {shown_to}");
     }
     if let Some(id) = page.results.iter().find_map(|hit| hit.message_id) {
-        line += &format!("; to read on: aft show {id} -C 3");
+        line += &format!("; to read on: aft{} show {id} -C 3", flags(global));
     }
     tell!("{}", styled(&(line + &behind), DIM));
 }

@@ -10,7 +10,7 @@ use serde_json::json;
 
 use crate::args::{Global, Session, Sessions};
 use crate::fail::Failure;
-use crate::paint::{BOLD, DIM, color, local_time, marked, push_lines, styled, width};
+use crate::paint::{BOLD, DIM, color, local_time, marked, printable, push_facts, push_lines, styled, width};
 use crate::paths;
 use crate::search::{bound, freshen, print_warnings, workspace};
 use crate::show::push_message;
@@ -100,12 +100,12 @@ fn show_hits(global: &Global, session: &SessionView, page: &ContextPage) -> Resu
 /// Appends the head of a session.
 pub(crate) fn push_session(text: &mut String, session: &SessionView) {
     let title = session.title.as_deref().unwrap_or("(no title)");
-    push_lines(text, &styled(title, BOLD), "", width());
+    push_lines(text, &styled(&printable(title), BOLD), "", width());
     let count = format!("{} messages", grouped(session.messages));
     let started = local_time(session.started.as_deref());
     let mut facts = vec![session.id.as_str(), &session.source, &count, &started];
     facts.extend([session.cwd.as_deref(), session.git_branch.as_deref()].into_iter().flatten());
-    push_lines(text, &styled(&facts.join(" · "), DIM), "", width());
+    push_facts(text, &styled(&printable(&facts.join(" · ")), DIM), "", width());
 }
 
 pub(crate) fn list(global: &Global, args: &Sessions) -> Result<u8, Failure> {
@@ -146,8 +146,8 @@ fn as_text(list: &SessionList) -> String {
         let title = session.title.as_deref().unwrap_or("(no title)");
         let facts = format!("{:>5} messages  {}  {}", grouped(session.messages), session.source, session.id);
         let when = local_time(session.last_activity.as_deref());
-        push_lines(&mut text, &format!("{when}  {}", styled(title, BOLD)), "", width());
-        push_lines(&mut text, &styled(&facts, DIM), "    ", width());
+        push_lines(&mut text, &format!("{when}  {}", styled(&printable(title), BOLD)), "", width());
+        push_facts(&mut text, &styled(&printable(&facts), DIM), "    ", width());
     }
     text
 }

@@ -211,7 +211,8 @@ fn session(row: &Row<'_>) -> rusqlite::Result<Session> {
         id: readable_id(row.get_ref(0)?),
         source: optional(1)?.unwrap_or_else(|| "unknown".to_owned()),
         started_ms: timestamp_ms(row.get_ref(2)?),
-        title: optional(3)?,
+        // Titles are made of what was typed, and that may be a terminal's own output.
+        title: optional(3)?.map(|title| decode::content(&title).text),
         user: optional(4)?,
         model: optional(5)?,
         parent_id: optional(6)?,

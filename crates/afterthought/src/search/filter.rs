@@ -79,7 +79,7 @@ fn sessions(snapshot: &Snapshot, filters: &Filters) -> Result<Option<Vec<bool>>>
     if let Some(unknown) = filters.sessions.iter().find(|id| !known(id)) {
         return Err(Error::new(ErrorKind::NotFound, "find session", unknown)
             .because("the archive has no session of that id")
-            .hint("aft search without --session shows the session of every hit"));
+            .hint("give the whole id; aft sessions lists them"));
     }
     let names =
         |list: &[String], value: &Option<Arc<str>>| list.iter().any(|name| value.as_deref() == Some(name));
