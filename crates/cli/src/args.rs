@@ -26,24 +26,27 @@ pub(crate) struct Cli {
     pub(crate) command: Command,
 }
 
+/// Where help lists the flags that every command takes.
+const GLOBAL: &str = "Global options";
+
 #[derive(Args, Debug)]
 pub(crate) struct Global {
     /// The archive: an agent's SQLite file [env: AFTERTHOUGHT_ARCHIVE] [default:
     /// $HERMES_HOME/state.db, else ~/.hermes/state.db]
-    #[arg(long, value_name = "PATH", global = true)]
+    #[arg(long, value_name = "PATH", global = true, help_heading = GLOBAL, display_order = 100)]
     pub(crate) archive: Option<PathBuf>,
     /// Folder for indexes [env: AFTERTHOUGHT_INDEX] [default: the user's data folder, such as
     /// ~/.local/share/afterthought]
-    #[arg(long, value_name = "DIR", global = true)]
+    #[arg(long, value_name = "DIR", global = true, help_heading = GLOBAL, display_order = 100)]
     pub(crate) index: Option<PathBuf>,
     /// Print JSON; errors are one JSON line on standard error
-    #[arg(long, global = true)]
+    #[arg(long, global = true, help_heading = GLOBAL, display_order = 100)]
     pub(crate) json: bool,
     /// Copy an archive above 2 GB to a private folder where it cannot be read in place
-    #[arg(long, global = true)]
+    #[arg(long, global = true, help_heading = GLOBAL, display_order = 100)]
     pub(crate) allow_copy: bool,
     /// Log what happens to standard error
-    #[arg(long, short, global = true)]
+    #[arg(long, short, global = true, help_heading = GLOBAL, display_order = 100)]
     pub(crate) verbose: bool,
 }
 
