@@ -60,12 +60,14 @@ fn mirror(criterion: &mut Criterion) {
         bencher.iter_batched(folder, |index| drop(open(&archive, &index)), BatchSize::PerIteration);
     });
     group.throughput(Throughput::Elements(1));
+    let mut writer = Writer::open(&archive.path().join("state.db")).expect("the archive");
+    writer.session(&Session::new("bench")).expect("a session");
+    writer.close().expect("a clean close");
     let index = tempfile::tempdir().expect("a temporary folder");
     let engine = open(&archive, &index);
     group.bench_function("one-row sync", |bencher| {
         let append = || {
             let mut writer = Writer::open(&archive.path().join("state.db")).expect("the archive");
-            writer.session(&Session::new("bench")).unwrap_or_default();
             writer.message("bench", &Message::user("one more row")).expect("a row");
             writer.close().expect("a clean close");
         };

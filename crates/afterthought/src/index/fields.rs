@@ -37,10 +37,16 @@ pub mod flag {
     /// The person put the session away.
     pub const ARCHIVED: u64 = 1 << 7;
 
+    /// Tells whether a search shows a message without being asked for hidden ones.
+    #[must_use]
+    pub const fn is_visible(flags: u64) -> bool {
+        flags & (ACTIVE | COMPACTED) != 0 && flags & HIDDEN == 0
+    }
+
     /// Tells whether a message is one of its session's list: visible, and no copy of another.
     #[must_use]
     pub const fn is_listed(flags: u64) -> bool {
-        flags & (ACTIVE | COMPACTED) != 0 && flags & (HIDDEN | COPY) == 0
+        is_visible(flags) && flags & COPY == 0
     }
 }
 

@@ -16,6 +16,8 @@ pub(super) struct Plan {
     pub(super) differing: Vec<Differing>,
     /// Sessions that are indexed and have neither row nor messages.
     pub(super) gone: Vec<u64>,
+    /// The sessions of the commit that was compared with.
+    pub(super) known: HashMap<String, KnownSession>,
     /// Highest message id in the archive.
     pub(super) id_max: i64,
 }
@@ -71,6 +73,7 @@ impl Plan {
         plan.write_changed(orphans, &known);
         plan.write_changed(sessions, &known);
         plan.order();
+        plan.known = known;
         Ok(plan)
     }
 
@@ -110,6 +113,7 @@ impl Plan {
             plan.differ(session_id, raw_ids, rows, id_max);
         }
         plan.order();
+        plan.known = known;
         Ok(plan)
     }
 

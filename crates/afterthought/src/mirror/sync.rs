@@ -83,7 +83,7 @@ impl Syncer {
         let mut writer = self.store.writer()?;
         // Another process may have committed before we got the lock: compare with that commit.
         let locked = self.store.snapshot()?;
-        let compared = if locked.checkpoint() == snapshot.checkpoint() {
+        let mut compared = if locked.checkpoint() == snapshot.checkpoint() {
             compared
         } else {
             match self.compare(Level::Full, &locked)? {
@@ -91,7 +91,7 @@ impl Syncer {
                 None => return Ok(Synced { report: SyncReport::default(), writer: None }),
             }
         };
-        let mut work = Work::new(&locked)?;
+        let mut work = Work::new(&locked, std::mem::take(&mut compared.plan.known));
         let interrupted = self.carry_out(&compared.plan, &locked, &mut writer, &mut work)?;
         if !interrupted {
             work.checkpoint.id_max = compared.plan.id_max;
@@ -283,18 +283,18 @@ struct Work {
 }
 
 impl Work {
-    fn new(snapshot: &Snapshot) -> Result<Self> {
+    fn new(snapshot: &Snapshot, indexed: HashMap<String, KnownSession>) -> Self {
         let mut checkpoint = snapshot.checkpoint().clone();
         checkpoint.format = FORMAT;
         text::FINGERPRINT.clone_into(&mut checkpoint.analyzer);
-        Ok(Self {
+        Self {
             checkpoint,
-            indexed: snapshot.known_sessions()?,
+            indexed,
             new_ords: HashMap::new(),
             written: HashSet::new(),
             stats: SyncStats::default(),
             committed: Instant::now(),
-        })
+        }
     }
 
     /// Returns a session's number, a new one for a new session.

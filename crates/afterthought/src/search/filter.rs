@@ -134,8 +134,7 @@ impl<'a> SegmentFilter<'a> {
         let filter = self.filter;
         let flags = self.columns.flags.get_val(doc);
         let is_session = flags & flag::SESSION != 0;
-        let is_visible = flags & (flag::ACTIVE | flag::COMPACTED) != 0 && flags & flag::HIDDEN == 0;
-        if !is_session && !filter.include_inactive && !is_visible {
+        if !is_session && !filter.include_inactive && !flag::is_visible(flags) {
             return false;
         }
         if flags & flag::COPY != 0 && !filter.include_copies {
