@@ -322,8 +322,8 @@ mod tests {
     #[test]
     fn closed_file_is_one_file_and_opens_in_its_shape() {
         for shape in Shape::ALL {
-            let name = format!("afterthought-{}-{shape:?}-open.db", std::process::id());
-            let path = std::env::temp_dir().join(name);
+            let folder = tempfile::tempdir().expect("folder");
+            let path = folder.path().join("state.db");
             let mut writer = Writer::create(&path, shape, Fts::Hermes).expect("create");
             writer.session(&Session::new("s")).expect("session");
             writer.message("s", &Message::user("one").at(EPOCH + 9.0)).expect("message");
@@ -338,7 +338,6 @@ mod tests {
             assert!((last - EPOCH - 10.0).abs() < 1e-6);
             writer.close().expect("close");
             assert!(Writer::create(&path, shape, Fts::None).is_err());
-            std::fs::remove_file(path).expect("remove");
         }
     }
 }

@@ -3,25 +3,20 @@
 use std::path::PathBuf;
 
 use rusqlite::Connection;
+use tempfile::{TempDir, tempdir};
 
 use super::*;
 use crate::archive::hermes_search;
 
-fn demo(name: &str, shape: Shape) -> (PathBuf, Summary) {
-    let path = std::env::temp_dir().join(format!("afterthought-{}-{name}.db", std::process::id()));
-    // A run that was killed may have left the file of a process that had this number.
-    if path.exists() {
-        std::fs::remove_file(&path).expect("remove the old file");
-    }
+/// A demo in a folder of its own, which goes with the handle.
+fn demo(shape: Shape) -> (TempDir, PathBuf, Summary) {
+    let folder = tempdir().expect("folder");
+    let path = folder.path().join("state.db");
     let summary = write(&path, shape).expect("write");
-    (path, summary)
-}
-
-fn remove(path: PathBuf) {
     for sidecar in ["db-wal", "db-shm"] {
         assert!(!path.with_extension(sidecar).exists());
     }
-    std::fs::remove_file(path).expect("remove");
+    (folder, path, summary)
 }
 
 fn count(connection: &Connection, sql: &str) -> i64 {
@@ -30,8 +25,7 @@ fn count(connection: &Connection, sql: &str) -> i64 {
 
 #[test]
 fn shares_are_those_of_a_real_archive() {
-    let (path, summary) = demo("shares", Shape::V22);
-    remove(path);
+    let (_folder, _, summary) = demo(Shape::V22);
     let per_mille = |count: u64| count * 1_000 / summary.messages;
     assert!((55..=65).contains(&summary.sessions), "{summary:?}");
     assert!((3_000..=4_000).contains(&summary.messages), "{summary:?}");
@@ -41,34 +35,29 @@ fn shares_are_those_of_a_real_archive() {
 
 #[test]
 fn same_bytes_every_time() {
-    let (one, first) = demo("one", Shape::V22);
-    let (two, second) = demo("two", Shape::V22);
+    let (_one, one, first) = demo(Shape::V22);
+    let (_two, two, second) = demo(Shape::V22);
     assert_eq!(first, second);
     assert!(std::fs::read(&one).expect("read") == std::fs::read(&two).expect("read"));
-    remove(one);
-    remove(two);
 }
 
 #[test]
 fn every_shape_can_hold_it() {
     for shape in Shape::ALL {
-        let (path, summary) = demo(&format!("{shape:?}"), shape);
+        let (_folder, _, summary) = demo(shape);
         assert!(summary.messages > 3_000);
-        remove(path);
     }
 }
 
 #[test]
 fn questions_are_answered_in_a_row_the_agent_does_not_find() {
-    let (path, _) = demo("questions", Shape::V22);
+    let (_folder, path, _) = demo(Shape::V22);
     let connection = Connection::open(&path).expect("open");
     for question in QUESTIONS {
         let found = hermes_search(&connection, question.query, 10).expect("search");
         assert!(found.is_empty(), "{}: {found:?}", question.query);
         assert!(stands_in(&connection, question), "{}", question.query);
     }
-    drop(connection);
-    remove(path);
 }
 
 /// Whether a row of the session holds the answer, in its text or its decoded arguments.
@@ -96,7 +85,7 @@ fn decoded(calls: &str) -> String {
 
 #[test]
 fn it_has_one_of_everything() {
-    let (path, _) = demo("everything", Shape::V22);
+    let (_folder, path, _) = demo(Shape::V22);
     let connection = Connection::open(&path).expect("open");
     for (fact, sql) in [
         ("cron sessions", "SELECT count(*) FROM sessions WHERE source = 'cron'"),
@@ -118,6 +107,4 @@ fn it_has_one_of_everything() {
     let open = "SELECT count(*) FROM messages WHERE content || COALESCE(tool_calls, '') LIKE '%{{%'";
     assert_eq!(count(&connection, open), 0);
     assert_eq!(count(&connection, "SELECT count(*) FROM pragma_foreign_key_check"), 0);
-    drop(connection);
-    remove(path);
 }

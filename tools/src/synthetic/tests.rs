@@ -1,19 +1,9 @@
 //! The stream keeps the published shares, and its plants stand where it says.
 
-use std::path::PathBuf;
-
 use rusqlite::Connection;
+use tempfile::tempdir;
 
 use super::*;
-
-fn file(name: &str) -> PathBuf {
-    let path = std::env::temp_dir().join(format!("afterthought-{}-{name}.db", std::process::id()));
-    // A run that was killed may have left the file of a process that had this number.
-    if path.exists() {
-        std::fs::remove_file(&path).expect("remove the old file");
-    }
-    path
-}
 
 fn dump(path: &Path) -> Vec<String> {
     let connection = Connection::open(path).expect("open");
@@ -30,7 +20,8 @@ fn dump(path: &Path) -> Vec<String> {
 
 #[test]
 fn same_seed_same_rows() {
-    let (one, two, other) = (file("one"), file("two"), file("other"));
+    let folder = tempdir().expect("folder");
+    let [one, two, other] = ["one.db", "two.db", "other.db"].map(|name| folder.path().join(name));
     let first = write(&one, Shape::V22, 600, 7).expect("write");
     let second = write(&two, Shape::V22, 600, 7).expect("write");
     write(&other, Shape::V22, 600, 8).expect("write");
@@ -40,15 +31,13 @@ fn same_seed_same_rows() {
     assert_ne!(dump(&one), dump(&other));
     for path in [one, two, other] {
         assert!(!path.with_extension("db-wal").exists());
-        std::fs::remove_file(path).expect("remove");
     }
 }
 
 #[test]
 fn shares_are_the_published_ones() {
-    let path = file("shares");
-    let summary = write(&path, Shape::V11, 8_000, 7).expect("write");
-    std::fs::remove_file(path).expect("remove");
+    let folder = tempdir().expect("folder");
+    let summary = write(&folder.path().join("state.db"), Shape::V11, 8_000, 7).expect("write");
     assert_eq!(summary.messages, 8_000);
     let per_mille = |count: u64| count * 1_000 / summary.messages;
     assert!((209..=213).contains(&per_mille(summary.with_reasoning)), "{summary:?}");
@@ -61,7 +50,8 @@ fn shares_are_the_published_ones() {
 
 #[test]
 fn plants_stand_in_one_field_of_one_row() {
-    let path = file("planted");
+    let folder = tempdir().expect("folder");
+    let path = folder.path().join("state.db");
     let summary = write(&path, Shape::V6, 1_500, 7).expect("write");
     let connection = Connection::open(&path).expect("open");
     assert!(summary.planted.iter().any(|planted| planted.in_reasoning));
@@ -77,6 +67,4 @@ fn plants_stand_in_one_field_of_one_row() {
         let ids: String = connection.query_row(&sql, [&planted.token], |row| row.get(0)).expect("ids");
         assert_eq!(ids, planted.message_id.to_string());
     }
-    drop(connection);
-    std::fs::remove_file(path).expect("remove");
 }
