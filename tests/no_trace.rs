@@ -396,7 +396,7 @@ const COMMANDS: [&[&str]; 7] = [
     &["search", "lantern"],
     &["search", "--no-sync", "lantern"],
     &["index"],
-    &["index", "--fresh"],
+    &["reindex"],
     &["status"],
     &["show", "1"],
     &["verify"],
@@ -640,7 +640,7 @@ fn check(place: &Place, files: &str, found: &[&str]) {
     }
     let comet = found.contains(&"comet").then_some(("comet", COMET_ID));
     let rows = ROWS.len() as u64 + u64::from(comet.is_some());
-    for build in [&["search", "lantern"][..], &["index"], &["index", "--fresh"]] {
+    for build in [&["search", "lantern"][..], &["index"], &["reindex"]] {
         let ran = aft(build);
         assert_eq!(ran.code, 0, "{build:?}: {ran:?}");
         for (word, id) in ROWS.into_iter().chain(comet) {

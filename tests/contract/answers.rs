@@ -286,8 +286,9 @@ fn index_counts_its_work() {
     fixture.writer().rewind("s-lock", 9).expect("a rewind");
     let rewound = answer("index", &fixture.aft(&["--json", "index"]), 0);
     assert_eq!((&rewound["work"]["docs_added"], &rewound["work"]["docs_removed"]), (&json!(1), &json!(1)));
-    let fresh = answer("index", &fixture.aft(&["--json", "index", "--fresh"]), 0);
-    assert_eq!(fresh["work"]["docs_added"], 21);
+    let anew = answer("reindex", &fixture.aft(&["--json", "reindex"]), 0);
+    assert_eq!(anew["work"]["docs_added"], 21);
+    assert_eq!((&anew["archive_rows"], &anew["index_rows"]), (&json!(21), &json!(21)));
 }
 
 #[test]

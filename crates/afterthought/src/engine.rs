@@ -3,9 +3,9 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use crossbeam_channel::RecvTimeoutError;
+use parking_lot::Mutex;
 use serde::Serialize;
 
 use crate::archive::Archive;
@@ -14,7 +14,7 @@ use crate::context::{Context, Entry};
 use crate::error::{Error, ErrorKind, Result};
 use crate::index::{Access, Folder, Snapshot, Store, flag};
 use crate::limits::{BATCH_ROWS_MAX, READERS_DEFAULT, SEARCH_WALL_MS_MAX, VERIFY_LISTED_MAX};
-use crate::mirror::{Level, Mirror, Note, Progress, SyncReport, Verdict, verify};
+use crate::mirror::{Freshness, Level, Mirror, Note, Progress, Verdict, verify};
 use crate::model::{Message, Origin, Session, Warning};
 use crate::search::{
     Filters, IndexState, IndexView, Page, Pool, SearchRequest, SessionList, SessionView, list_sessions,
@@ -43,8 +43,6 @@ pub enum Opening {
     Ensure,
     /// Open what is there, and fail if nothing is.
     Existing,
-    /// Start over, whatever is there.
-    Fresh,
 }
 
 impl Options {
@@ -65,20 +63,21 @@ impl Options {
 pub struct Engine {
     archive: Archive,
     folder: Folder,
-    store: Store,
-    mirror: Mirror,
+    live: Mutex<Arc<Live>>,
     pool: Pool,
 }
 
-/// How an attempt to bring the index up to date ended.
-#[derive(Debug)]
-pub enum Freshness {
-    /// It is up to date as of just now.
-    Fresh(SyncReport),
-    /// It is still at work; searches see what is committed so far.
-    Pending,
-    /// It could not be written; searches see the last commit. The error says why.
-    Behind(Error),
+/// The live generation of the index, open: where searches read and the mirror writes.
+struct Live {
+    store: Store,
+    mirror: Mirror,
+}
+
+impl Live {
+    fn over(store: Store, archive: &Archive, folder: &Folder) -> Result<Arc<Self>> {
+        let mirror = Mirror::start(archive.clone(), store.clone(), folder)?;
+        Ok(Arc::new(Self { store, mirror }))
+    }
 }
 
 impl Engine {
@@ -90,7 +89,6 @@ impl Engine {
         archive.read(|_| Ok(()))?;
         let folder = Folder::of(&options.index_root, archive.path());
         let store = match options.index {
-            Opening::Fresh => Store::start_over(&folder)?,
             Opening::Existing => Store::open(&folder)?.ok_or_else(|| {
                 Error::new(ErrorKind::IndexMissing, "open index of", archive.path().display())
                     .because("nothing has been indexed yet")
@@ -101,9 +99,35 @@ impl Engine {
                 other => other?,
             },
         };
-        let mirror = Mirror::start(archive.clone(), store.clone(), &folder)?;
+        let live = Mutex::new(Live::over(store, &archive, &folder)?);
         let pool = Pool::start(&archive, options.readers)?;
-        Ok(Self { archive, folder, store, mirror, pool })
+        Ok(Self { archive, folder, live, pool })
+    }
+
+    /// Returns the live generation, which another process may have swapped since the last call.
+    fn live(&self) -> Arc<Live> {
+        let mut live = self.live.lock();
+        let open = match self.folder.live() {
+            Ok(Some(path)) if path != live.store.path() => {
+                Store::open_at(&path).and_then(|store| Live::over(store, &self.archive, &self.folder))
+            }
+            Ok(_) => return Arc::clone(&live),
+            Err(error) => Err(error),
+        };
+        match open {
+            Ok(open) => {
+                let before = std::mem::replace(&mut *live, open);
+                let now = Arc::clone(&live);
+                // Its writer commits what it has: nobody else should wait for that.
+                drop(live);
+                drop(before);
+                now
+            }
+            Err(error) => {
+                tracing::warn!(%error, "the generation that was live goes on answering");
+                Arc::clone(&live)
+            }
+        }
     }
 
     /// Brings the index up to date, waiting at most `wait`; work under way goes on afterwards.
@@ -112,42 +136,30 @@ impl Engine {
         &self,
         level: Level,
         wait: Duration,
-        mut watch: impl FnMut(Option<Progress>),
+        watch: impl FnMut(Option<Progress>),
     ) -> Result<Freshness> {
-        if self.store.access() == Access::ReadOnly {
+        let live = self.live();
+        if live.store.access() == Access::ReadOnly {
             return Ok(Freshness::Behind(
-                Error::new(ErrorKind::IndexUnavailable, "write index", self.store.path().display())
+                Error::new(ErrorKind::IndexUnavailable, "write index", live.store.path().display())
                     .because("the folder can only be read"),
             ));
         }
-        let answer = self.mirror.sync(level)?;
-        let began = Instant::now();
-        loop {
-            let left = wait.saturating_sub(began.elapsed());
-            match answer.recv_timeout(left.min(Duration::from_millis(100))) {
-                Ok(Ok(report)) => return Ok(Freshness::Fresh(report)),
-                Ok(Err(error)) => return Ok(Freshness::Behind(error)),
-                Err(RecvTimeoutError::Timeout) if began.elapsed() >= wait => return Ok(Freshness::Pending),
-                Err(RecvTimeoutError::Timeout) => watch(self.mirror.progress()),
-                Err(RecvTimeoutError::Disconnected) => {
-                    return Err(Error::new(ErrorKind::Internal, "sync", "the index")
-                        .because("the writer thread has ended"));
-                }
-            }
-        }
+        live.mirror.freshen(level, wait, watch)
     }
 
     /// Asks a sync under way to commit what it has and end.
     pub fn interrupt(&self) {
-        self.mirror.interrupt();
+        self.live.lock().mirror.interrupt();
     }
 
     /// Answers a search from the last commit. Brings nothing up to date: see [`Engine::freshen`].
     pub fn search(&self, request: SearchRequest) -> Result<Page> {
-        let snapshot = Arc::new(self.store.snapshot()?);
+        let live = self.live();
+        let snapshot = Arc::new(live.store.snapshot()?);
         let wall = Duration::from_millis(SEARCH_WALL_MS_MAX);
         let mut page = self.pool.search(Arc::clone(&snapshot), request, wall)?;
-        page.index = self.view(&snapshot)?;
+        page.index = self.view(&live.store, &snapshot)?;
         if page.index.state == IndexState::Building {
             let message =
                 format!("the index is still being built: {} % of the rows are in it", page.index.percent);
@@ -158,11 +170,10 @@ impl Engine {
     }
 
     /// Says how the index stands to its archive. Costs a count of the rows behind.
-    pub fn view(&self, snapshot: &Snapshot) -> Result<IndexView> {
+    fn view(&self, store: &Store, snapshot: &Snapshot) -> Result<IndexView> {
         let checkpoint = snapshot.checkpoint();
         let rows = snapshot.rows()?;
-        let note =
-            Note::read(&self.folder.note()).filter(|note| note.committed_ms == checkpoint.committed_ms);
+        let note = Note::read(&store.note()).filter(|note| note.committed_ms == checkpoint.committed_ms);
         let archive = &self.archive;
         let unchanged = checkpoint.complete
             && note.as_ref().is_some_and(|note| archive.stamp().is_ok_and(|stamp| stamp == note.stamp));
@@ -191,18 +202,20 @@ impl Engine {
 
     /// Describes archive and index.
     pub fn status(&self) -> Result<Status> {
-        let snapshot = self.store.snapshot()?;
+        let live = self.live();
+        let store = &live.store;
+        let snapshot = store.snapshot()?;
         let (damaged_rows, damaged_ids) = snapshot.damaged_rows(VERIFY_LISTED_MAX)?;
         let archive_bytes = self.archive.stamp()?.bytes();
         Ok(Status {
             schema_version: 1,
             archive: self.archive.path().display().to_string(),
             archive_bytes,
-            index_folder: self.store.path().display().to_string(),
-            index_bytes: self.store.bytes(),
+            index_folder: store.path().display().to_string(),
+            index_bytes: store.bytes(),
             segments: snapshot.segments(),
             sessions: snapshot.known_sessions()?.len(),
-            index: self.view(&snapshot)?,
+            index: self.view(store, &snapshot)?,
             damaged_rows,
             damaged_ids,
         })
@@ -211,19 +224,15 @@ impl Engine {
     /// Proves that the index holds the archive's rows, or lists where it does not. The index's
     /// own files are checked first; fails as damaged if one does not match its checksum.
     pub fn verify(&self) -> Result<Verdict> {
-        let damaged = self.store.damaged_files()?;
-        if !damaged.is_empty() {
-            return Err(Error::new(ErrorKind::IndexDamaged, "verify index", self.store.path().display())
-                .because(format!("checksums do not match in {}", damaged.join(", ")))
-                .hint("run: aft index --fresh"));
-        }
-        verify(&self.archive, &self.store.snapshot()?)
+        let live = self.live();
+        live.store.check_files()?;
+        verify(&self.archive, &live.store.snapshot()?)
     }
 
     /// Returns a session and its visible messages, each once, from the archive itself. The id may be
     /// cut short where only one session begins like that. Fails as not found if none does.
     pub fn session(&self, id: &str) -> Result<(SessionView, Context)> {
-        let snapshot = self.store.snapshot()?;
+        let snapshot = self.live().store.snapshot()?;
         let (ord, session) = find_session(&snapshot, id)?;
         let ids = listed_ids(&snapshot, ord)?;
         let mut messages = Vec::with_capacity(ids.len());
@@ -239,13 +248,13 @@ impl Engine {
 
     /// Lists sessions, the latest activity first; see [`list_sessions`].
     pub fn sessions(&self, filters: &Filters, offset: usize, limit: usize) -> Result<SessionList> {
-        list_sessions(&self.store.snapshot()?, filters, offset, limit)
+        list_sessions(&self.live().store.snapshot()?, filters, offset, limit)
     }
 
     /// Measures what the archive holds that its agent's own search cannot find; see [`Audit`]. Reads
     /// the whole archive, and more than once where the agent's search tables have to be rebuilt.
     pub fn audit(&self) -> Result<Audit> {
-        audit(&self.archive, &self.store.snapshot()?)
+        audit(&self.archive, &self.live().store.snapshot()?)
     }
 
     /// Counts what the agent's own search finds for a word, and what we find.
@@ -276,7 +285,7 @@ impl Engine {
                 .because("the archive has no row of that id")
                 .hint("ids stand in the hits of aft search"));
         };
-        let snapshot = self.store.snapshot()?;
+        let snapshot = self.live().store.snapshot()?;
         let Some((ord, session)) = snapshot.session(&message.session_id)? else {
             // Not indexed yet: the message is shown all the same.
             let (session_id, source) = (message.session_id.clone(), "unknown".to_owned());

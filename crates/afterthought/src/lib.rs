@@ -17,7 +17,7 @@
 //! ```
 //!
 //! Rooms, lower never names higher: `model` `limits` `error` `time` → `archive` `text` `query` →
-//! `index` → `mirror` `search` → `audit` `context` → `engine`.
+//! `index` → `mirror` `search` → `audit` `context` → `engine` → `reindex`.
 
 pub mod archive;
 mod audit;
@@ -29,14 +29,16 @@ pub mod limits;
 pub mod mirror;
 pub mod model;
 pub mod query;
+mod reindex;
 pub mod search;
 pub mod text;
 pub mod time;
 
 pub use audit::{Audit, ThoughtWord, WordAudit};
 pub use context::{Context, ContextHit, ContextPage, ContextQuery, Entry};
-pub use engine::{Engine, Freshness, MessageView, Opening, Options, Shown, Status};
+pub use engine::{Engine, MessageView, Opening, Options, Shown, Status};
 pub use error::{Error, ErrorKind, Result};
-pub use mirror::{Level, Progress, SyncReport, Verdict};
+pub use mirror::{Freshness, Level, Progress, SyncReport, Verdict};
 pub use model::{Field, Origin, Warning};
+pub use reindex::{Outcome, Reindex, Reindexed};
 pub use search::{Filters, Hit, Match, Page, SearchRequest, SessionList, SessionView, Weights};

@@ -76,6 +76,11 @@ pub const ARCHIVE_COPY_BYTES_MAX: u64 = 2 * 1024 * 1024 * 1024;
 pub const SIGNATURES_CHEAP_MS: u64 = 50;
 /// Otherwise it repeats when the last one is older than this, in seconds.
 pub const SIGNATURES_AGE_S_MAX: i64 = 60;
+/// A rebuild that was stopped is gone on with when its last commit is younger than this, in seconds.
+pub const STAGE_AGE_S_MAX: i64 = 24 * 60 * 60;
+/// Times that a rebuild is compared with its archive again, because the archive changed meanwhile,
+/// before it gives up.
+pub const REINDEX_ROUNDS_MAX: usize = 10;
 /// Words that an audit shows.
 pub const AUDIT_WORDS_MAX: usize = 20;
 /// Words that an audit looks up to find them.

@@ -2,6 +2,7 @@
 //! beyond naming, and no knowledge of SQLite or tantivy.
 
 use std::collections::BTreeMap;
+use std::ops::AddAssign;
 
 use serde::{Deserialize, Serialize};
 
@@ -234,6 +235,18 @@ pub struct SyncStats {
     pub commits: u64,
     /// Rows that could be read only in part.
     pub rows_damaged: u64,
+}
+
+impl AddAssign for SyncStats {
+    fn add_assign(&mut self, more: Self) {
+        self.rows_read += more.rows_read;
+        self.text_bytes += more.text_bytes;
+        self.docs_added += more.docs_added;
+        self.docs_removed += more.docs_removed;
+        self.sessions_written += more.sessions_written;
+        self.commits += more.commits;
+        self.rows_damaged += more.rows_damaged;
+    }
 }
 
 /// Something the caller should know about an answer that is still an answer.

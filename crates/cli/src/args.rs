@@ -54,6 +54,7 @@ pub(crate) struct Global {
 pub(crate) enum Command {
     Search(Search),
     Index(Index),
+    Reindex(Reindex),
     /// Show how true the index is, and what it costs
     Status,
     Show(Show),
@@ -196,9 +197,24 @@ pub(crate) enum MatchArg {
 #[command(after_help = "Exit codes: 0 ok, 1 unexpected, 2 usage, 3 archive or index missing or unreadable,
 4 index of another version, 5 index damaged, 6 another process is writing the index, 130 interrupted.")]
 pub(crate) struct Index {
-    /// Build a new index from nothing in place of the present one
-    #[arg(long)]
-    pub(crate) fresh: bool,
+    /// How to show progress
+    #[arg(long, value_enum, default_value_t = ProgressArg::Auto, value_name = "HOW")]
+    pub(crate) progress: ProgressArg,
+}
+
+/// Build the index anew beside the present one, prove it, and swap the two.
+///
+/// Searches are answered by the present index until the new one is proven: every session's rows equal
+/// to the archive's, every file as its checksum says. Stopped or killed, the present index stays, and
+/// the next aft reindex within a day goes on. The index that was replaced is kept until the next
+/// reindex: three of them may need space at once.
+#[derive(Args, Debug)]
+#[command(
+    after_help = "Exit codes: 0 swapped, 1 unexpected, 2 usage, 3 archive missing or unreadable, or index
+unwritable, 5 the new index is damaged, 6 another process is reindexing, 7 the archive never held still
+long enough to prove the new index, 130 interrupted."
+)]
+pub(crate) struct Reindex {
     /// How to show progress
     #[arg(long, value_enum, default_value_t = ProgressArg::Auto, value_name = "HOW")]
     pub(crate) progress: ProgressArg,

@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use afterthought::{Engine, Freshness, Level, Opening, Options, SearchRequest};
+use afterthought::{Engine, Freshness, Level, Options, SearchRequest};
 use afterthought_tools::archive::{Shape, Writer, hermes_search};
 use afterthought_tools::demo::{QUESTIONS, write};
 use anstyle::Style;
@@ -33,7 +33,7 @@ pub(crate) fn run(global: &Global, args: &Demo) -> Result<u8, Failure> {
             grouped(summary.reasoning_only)
         ),
     )?;
-    let engine = Engine::open(&Options { index: Opening::Fresh, ..Options::new(&archive, &index) })?;
+    let engine = Engine::open(&Options::new(&archive, &index))?;
     let report = match engine.freshen(Level::Full, Duration::MAX, |_| {})? {
         Freshness::Fresh(report) => report,
         Freshness::Behind(error) => return Err(error.into()),
@@ -103,6 +103,7 @@ fn make_room(folder: &Path) -> Result<(), Failure> {
             for name in ["state.db", "state.db-wal", "state.db-shm"] {
                 let _absent = std::fs::remove_file(folder.join(name));
             }
+            let _absent = std::fs::remove_dir_all(folder.join("index"));
         } else if std::fs::read_dir(folder)?.next().is_some() {
             return Ok(false);
         }

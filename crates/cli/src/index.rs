@@ -2,7 +2,8 @@
 
 use std::time::{Duration, Instant};
 
-use afterthought::{Engine, Freshness, Level, Opening};
+use afterthought::model::SyncStats;
+use afterthought::{Engine, Freshness, Level};
 use serde_json::json;
 
 use crate::args::{Global, Index};
@@ -12,15 +13,11 @@ use crate::progress::Reporter;
 use crate::stdout::{grouped, print_json, print_text, size};
 
 pub(crate) fn run(global: &Global, args: &Index) -> Result<u8, Failure> {
-    let mut options = paths::options(global)?;
-    if args.fresh {
-        options.index = Opening::Fresh;
-    }
-    let engine = Engine::open(&options)?;
+    let engine = Engine::open(&paths::options(global)?)?;
     let began = Instant::now();
     let mut reporter = Reporter::new(args.progress);
-    let freshness =
-        engine.freshen(Level::Full, Duration::MAX, |progress| reporter.watch(&engine, progress))?;
+    let freshness = engine
+        .freshen(Level::Full, Duration::MAX, |progress| reporter.watch(|| engine.interrupt(), progress))?;
     let stopped = reporter.finish();
     let report = match freshness {
         Freshness::Fresh(report) => report,
@@ -47,17 +44,7 @@ pub(crate) fn run(global: &Global, args: &Index) -> Result<u8, Failure> {
         return Ok(0);
     }
     let stats = report.stats;
-    let mut text = if stats.docs_added + stats.docs_removed + stats.sessions_written == 0 {
-        "nothing had changed".to_owned()
-    } else {
-        format!(
-            "{} messages written, {} removed, {} sessions written; {} of text read",
-            grouped(stats.docs_added),
-            grouped(stats.docs_removed),
-            grouped(stats.sessions_written),
-            size(stats.text_bytes)
-        )
-    };
+    let mut text = work_done(stats);
     text += &format!(
         " in {seconds:.1} s\nindex: {} messages in {} sessions, {}\n",
         grouped(status.index.rows),
@@ -72,4 +59,18 @@ pub(crate) fn run(global: &Global, args: &Index) -> Result<u8, Failure> {
     }
     print_text(&text)?;
     Ok(0)
+}
+
+/// Says what a sync did, for people.
+pub(crate) fn work_done(stats: SyncStats) -> String {
+    if stats.docs_added + stats.docs_removed + stats.sessions_written == 0 {
+        return "nothing had changed".to_owned();
+    }
+    format!(
+        "{} messages written, {} removed, {} sessions written; {} of text read",
+        grouped(stats.docs_added),
+        grouped(stats.docs_removed),
+        grouped(stats.sessions_written),
+        size(stats.text_bytes)
+    )
 }

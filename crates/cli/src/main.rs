@@ -14,6 +14,7 @@ mod index;
 mod paint;
 mod paths;
 mod progress;
+mod reindex;
 mod search;
 mod session;
 mod show;
@@ -50,6 +51,7 @@ fn run(cli: &Cli) -> Result<u8, Failure> {
     match &cli.command {
         Command::Search(search) => search::run(&cli.global, search),
         Command::Index(index) => index::run(&cli.global, index),
+        Command::Reindex(reindex) => reindex::run(&cli.global, reindex),
         Command::Status => status::status(&cli.global),
         Command::Audit(audit) => audit::run(&cli.global, audit),
         Command::Verify => status::verify(&cli.global),

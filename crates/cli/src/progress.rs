@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use afterthought::{Engine, Progress};
+use afterthought::Progress;
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::json;
 
@@ -40,10 +40,10 @@ impl Reporter {
         Self { how, bar: None, last_line: Instant::now(), watching, interrupted }
     }
 
-    /// Shows the state of things, and hands Ctrl-C on.
-    pub(crate) fn watch(&mut self, engine: &Engine, progress: Option<Progress>) {
+    /// Shows the state of things, and hands Ctrl-C on to what `interrupt` stops.
+    pub(crate) fn watch(&mut self, interrupt: impl FnOnce(), progress: Option<Progress>) {
         if self.interrupted.load(Ordering::Relaxed) {
-            engine.interrupt();
+            interrupt();
         }
         let Some(progress) = progress.filter(|progress| progress.since.elapsed() > QUIET) else { return };
         match self.how {

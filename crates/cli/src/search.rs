@@ -42,7 +42,8 @@ pub(crate) fn run(global: &Global, args: &Search) -> Result<u8, Failure> {
 /// Brings the index up to date. Returns what the caller should know if that did not succeed.
 pub(crate) fn freshen(engine: &Engine, wait: Duration) -> Result<Option<Warning>, Failure> {
     let mut reporter = Reporter::new(ProgressArg::Auto);
-    let freshness = engine.freshen(Level::Quick, wait, |progress| reporter.watch(engine, progress))?;
+    let freshness =
+        engine.freshen(Level::Quick, wait, |progress| reporter.watch(|| engine.interrupt(), progress))?;
     if reporter.finish() {
         return Err(Failure::Interrupted(
             "stopped; what was indexed stays, and the next run goes on".to_owned(),

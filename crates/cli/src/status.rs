@@ -72,6 +72,13 @@ fn as_text(verdict: &Verdict) -> String {
             grouped(verdict.sessions_compared)
         );
     }
+    let mut text = differences(verdict);
+    text += "to mend it: aft index\n";
+    text
+}
+
+/// Lists what differs, for people.
+pub(crate) fn differences(verdict: &Verdict) -> String {
     let counts: Vec<_> =
         verdict.differing.iter().map(|(how, count)| format!("{} {how}", grouped(*count))).collect();
     let mut text = format!(
@@ -83,6 +90,5 @@ fn as_text(verdict: &Verdict) -> String {
     for drift in &verdict.drift {
         text += &format!("  #{} of session {}: {}\n", drift.message_id, drift.session_id, drift.how);
     }
-    text += "to mend it: aft index\n";
     text
 }

@@ -1,5 +1,5 @@
 //! Where an index lives: a folder for each archive, a folder inside it for each generation, and
-//! a pointer to the live one that is swapped by rename.
+//! pointers that say what the generations are for, swapped by rename.
 
 use std::fs;
 use std::io;
@@ -10,10 +10,28 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use crate::error::{Error, ErrorKind, Result};
 
-/// The file that names the live generation.
-const POINTER: &str = "current";
-/// What was last found true without a commit; see the mirror.
-const NOTE: &str = "checked.json";
+/// What a generation is for. Each use has a file that names its generation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Use {
+    /// The one that answers.
+    Live,
+    /// The one that is being built to take its place.
+    Staged,
+    /// The one that answered before.
+    Previous,
+}
+
+impl Use {
+    const ALL: [Use; 3] = [Use::Live, Use::Staged, Use::Previous];
+
+    fn pointer(self) -> &'static str {
+        match self {
+            Use::Live => "current",
+            Use::Staged => "next",
+            Use::Previous => "previous",
+        }
+    }
+}
 
 /// The folder of one archive's index.
 #[derive(Clone, Debug)]
@@ -44,26 +62,38 @@ impl Folder {
         &self.path
     }
 
-    /// Returns the file for what was last checked.
-    #[must_use]
-    pub fn note(&self) -> PathBuf {
-        self.path.join(NOTE)
-    }
-
     /// Returns the live generation's path; `None` if there is none yet.
     pub fn live(&self) -> Result<Option<PathBuf>> {
-        match fs::read_to_string(self.path.join(POINTER)) {
+        self.named(Use::Live)
+    }
+
+    /// Returns the path of the generation that is being built beside the live one; `None` if none is.
+    pub(super) fn staged(&self) -> Result<Option<PathBuf>> {
+        self.named(Use::Staged)
+    }
+
+    /// Returns the path of the generation that was live before; `None` if there is none.
+    pub fn previous(&self) -> Result<Option<PathBuf>> {
+        self.named(Use::Previous)
+    }
+
+    fn named(&self, usage: Use) -> Result<Option<PathBuf>> {
+        match fs::read_to_string(self.path.join(usage.pointer())) {
             Ok(name) if is_generation(name.trim()) => Ok(Some(self.path.join(name.trim()))),
             Ok(name) => Err(Error::new(ErrorKind::IndexDamaged, "open index", self.path.display())
-                .because(format!("\"{}\" names no generation", name.trim()))
-                .hint("delete the folder: the next search builds it again")),
+                .because(format!(
+                    "its file {} says \"{}\", which is no generation",
+                    usage.pointer(),
+                    name.trim()
+                ))
+                .hint("run: aft reindex")),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
             Err(error) => Err(self.unavailable(error)),
         }
     }
 
     /// Creates the folder, and a generation above every one that is there.
-    pub fn new_generation(&self) -> Result<PathBuf> {
+    pub(super) fn new_generation(&self) -> Result<PathBuf> {
         let create = || -> io::Result<PathBuf> {
             fs::DirBuilder::new().recursive(true).mode(0o700).create(&self.path)?;
             let number = self.generations()?.into_iter().max().unwrap_or(0) + 1;
@@ -75,26 +105,63 @@ impl Folder {
     }
 
     /// Makes a generation the live one.
-    pub fn point_to(&self, generation: &Path) -> Result<()> {
-        let point = || -> io::Result<()> {
-            let name = generation.file_name().unwrap_or_default();
-            replace_file(&self.path.join(POINTER), name.as_encoded_bytes())
-        };
-        point().map_err(|error| self.unavailable(error))
+    pub(super) fn make_live(&self, generation: &Path) -> Result<()> {
+        self.point(Use::Live, generation).map_err(|error| self.unavailable(error))
     }
 
-    /// Removes every generation but the live one. Returns how many there were.
-    pub fn drop_others(&self) -> Result<usize> {
+    /// Says that a generation is being built to take the live one's place.
+    pub(super) fn stage(&self, generation: &Path) -> Result<()> {
+        self.point(Use::Staged, generation).map_err(|error| self.unavailable(error))
+    }
+
+    /// Makes the staged generation the live one, and the live one the previous one; older ones go.
+    /// A crash at any point leaves one of the two live, whole.
+    pub fn swap(&self) -> Result<()> {
+        let _lock = self.lock()?;
+        let staged = self.staged()?.ok_or_else(|| self.nothing_staged())?;
+        // A pointer that names nothing is replaced like any other.
+        let before = self.live().ok().flatten().filter(|path| path.is_dir() && *path != staged);
+        let swap = || -> io::Result<()> {
+            match &before {
+                Some(before) => self.point(Use::Previous, before)?,
+                None => self.unpoint(Use::Previous)?,
+            }
+            self.point(Use::Live, &staged)?;
+            self.unpoint(Use::Staged)
+        };
+        swap().map_err(|error| self.unavailable(error))?;
+        self.prune_locked()
+    }
+
+    /// Removes every generation that has no use any more.
+    pub fn prune(&self) -> Result<()> {
         // Another process may be between making a generation and pointing to it.
         let _lock = self.lock()?;
-        let live = self.live()?;
-        let drop = || -> io::Result<usize> {
-            let others = self.generations()?.into_iter().map(|number| self.path.join(format!("g{number}")));
-            let others: Vec<_> = others.filter(|path| Some(path) != live.as_ref()).collect();
-            others.iter().try_for_each(fs::remove_dir_all)?;
-            Ok(others.len())
+        self.prune_locked()
+    }
+
+    fn prune_locked(&self) -> Result<()> {
+        let mut used = Vec::new();
+        for usage in Use::ALL {
+            used.extend(self.named(usage)?);
+        }
+        let prune = || -> io::Result<()> {
+            let paths = self.generations()?.into_iter().map(|number| self.path.join(format!("g{number}")));
+            paths.filter(|path| !used.contains(path)).try_for_each(fs::remove_dir_all)
         };
-        drop().map_err(|error| self.unavailable(error))
+        prune().map_err(|error| self.unavailable(error))
+    }
+
+    fn point(&self, usage: Use, generation: &Path) -> io::Result<()> {
+        let name = generation.file_name().unwrap_or_default();
+        replace_file(&self.path.join(usage.pointer()), name.as_encoded_bytes())
+    }
+
+    fn unpoint(&self, usage: Use) -> io::Result<()> {
+        match fs::remove_file(self.path.join(usage.pointer())) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+            other => other,
+        }
     }
 
     /// Keeps other processes from creating a generation meanwhile. Lasts as long as the file is open;
@@ -107,6 +174,31 @@ impl Folder {
             Ok(file)
         };
         lock().map_err(|error| self.unavailable(error))
+    }
+
+    /// Takes the right to build beside the live generation, for as long as the file is open. Fails
+    /// with `index-locked` if somebody has it.
+    pub fn lock_stage(&self) -> Result<fs::File> {
+        let open = || -> io::Result<fs::File> {
+            fs::DirBuilder::new().recursive(true).mode(0o700).create(&self.path)?;
+            fs::OpenOptions::new().create(true).append(true).open(self.path.join("reindex.lock"))
+        };
+        let file = open().map_err(|error| self.unavailable(error))?;
+        match file.try_lock() {
+            Ok(()) => Ok(file),
+            Err(fs::TryLockError::WouldBlock) => {
+                Err(Error::new(ErrorKind::IndexLocked, "reindex into", self.path.display())
+                    .because("another process is building there")
+                    .hint("wait for it to finish; searches work meanwhile"))
+            }
+            Err(fs::TryLockError::Error(error)) => Err(self.unavailable(error)),
+        }
+    }
+
+    fn nothing_staged(&self) -> Error {
+        Error::new(ErrorKind::Internal, "swap index", self.path.display())
+            .because("no generation is being built beside it")
+            .hint("run: aft reindex")
     }
 
     fn generations(&self) -> io::Result<Vec<u64>> {

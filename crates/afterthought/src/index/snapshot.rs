@@ -463,7 +463,5 @@ fn index_of(session_ord: u64) -> Result<usize> {
 /// A failed read of a commit that opened well.
 #[expect(clippy::needless_pass_by_value, reason = "stands in map_err as it is")]
 pub(crate) fn failed(error: tantivy::TantivyError) -> Error {
-    Error::new(ErrorKind::IndexDamaged, "read", "the index")
-        .because(brief(&error))
-        .hint("run: aft index --fresh")
+    Error::new(ErrorKind::IndexDamaged, "read", "the index").because(brief(&error)).hint("run: aft reindex")
 }

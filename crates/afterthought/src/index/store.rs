@@ -10,7 +10,7 @@ use tantivy::directory::{
 use tantivy::{Directory, Index, IndexReader, IndexSettings, ReloadPolicy, TantivyError};
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::limits::{WRITER_ARENA_BYTES, WRITER_ARENA_BYTES_SMALL, WRITER_THREADS};
+use crate::limits::{STAGE_AGE_S_MAX, WRITER_ARENA_BYTES, WRITER_ARENA_BYTES_SMALL, WRITER_THREADS};
 use crate::model::Checkpoint;
 use crate::text;
 
@@ -32,6 +32,9 @@ pub enum Access {
 /// Commits that may fall between the two halves of opening one snapshot.
 const SNAPSHOT_ATTEMPTS_MAX: usize = 100;
 
+/// What was last found true without a commit; see the mirror.
+const NOTE: &str = "checked.json";
+
 /// One open generation of an index.
 #[derive(Clone)]
 pub struct Store {
@@ -46,20 +49,24 @@ impl Store {
     /// Opens the live generation; `None` if there is none. Fails if another version wrote it, or
     /// if its files contradict each other.
     pub fn open(folder: &Folder) -> Result<Option<Self>> {
-        let Some(path) = folder.live()? else { return Ok(None) };
+        folder.live()?.map(|path| Self::open_at(&path)).transpose()
+    }
+
+    /// Opens one generation. Fails if another version wrote it, or if its files contradict each other.
+    pub(crate) fn open_at(path: &Path) -> Result<Self> {
         if !path.is_dir() {
-            return Err(damaged(&path, "its pointer names a generation that is not there"));
+            return Err(damaged(path, "its pointer names a generation that is not there"));
         }
-        let directory = MmapDirectory::open(&path).map_err(|error| sorted(&path, error.into()))?;
-        let store = match Self::over(&path, directory.clone(), Access::ReadWrite) {
+        let directory = MmapDirectory::open(path).map_err(|error| sorted(path, error.into()))?;
+        let store = match Self::over(path, directory.clone(), Access::ReadWrite) {
             // A reader needs tantivy's lock file, which a folder we may not write refuses.
             Err(error) if error.kind() == ErrorKind::IndexUnavailable => {
-                Self::over(&path, Unlocked(directory), Access::ReadOnly)?
+                Self::over(path, Unlocked(directory), Access::ReadOnly)?
             }
             other => other?,
         };
         store.snapshot()?;
-        Ok(Some(store))
+        Ok(store)
     }
 
     /// Opens the live generation, or creates the first one.
@@ -70,15 +77,33 @@ impl Store {
         let _lock = folder.lock()?;
         match Self::open(folder)? {
             Some(store) => Ok(store),
-            None => Self::create(folder),
+            None => Self::create_live(folder),
         }
     }
 
     /// Creates an empty generation and makes it the live one. What was live stays on disk until
-    /// [`Folder::drop_others`].
+    /// [`Folder::prune`].
     pub fn start_over(folder: &Folder) -> Result<Self> {
         let _lock = folder.lock()?;
-        Self::create(folder)
+        Self::create_live(folder)
+    }
+
+    /// Opens the generation that is being built beside the live one, or creates it. One that was left
+    /// unfinished is gone on with, unless another version wrote it, it is damaged, or its last commit
+    /// is older than [`STAGE_AGE_S_MAX`]: text edited since would keep its old words.
+    pub fn stage(folder: &Folder, now_ms: i64) -> Result<Self> {
+        let _lock = folder.lock()?;
+        let live = folder.live().ok().flatten();
+        // A swap that was cut off leaves the pointer to what is live by now.
+        let left = folder.staged().ok().flatten().filter(|path| Some(path) != live.as_ref());
+        if let Some(store) = left.and_then(|path| Self::open_at(&path).ok())
+            && now_ms - store.snapshot()?.checkpoint().committed_ms < STAGE_AGE_S_MAX * 1_000
+        {
+            return Ok(store);
+        }
+        let store = Self::create(folder)?;
+        folder.stage(&store.path)?;
+        Ok(store)
     }
 
     /// Creates an index that lives in memory and goes with this handle.
@@ -90,15 +115,19 @@ impl Store {
         Self::over(path, directory, Access::ReadWrite)
     }
 
+    fn create_live(folder: &Folder) -> Result<Self> {
+        let store = Self::create(folder)?;
+        folder.make_live(&store.path)?;
+        Ok(store)
+    }
+
     fn create(folder: &Folder) -> Result<Self> {
         let path = folder.new_generation()?;
         let directory = MmapDirectory::open(&path).map_err(|error| sorted(&path, error.into()))?;
         let (schema, _) = Fields::build();
         Index::create(directory.clone(), schema, IndexSettings::default())
             .map_err(|error| sorted(&path, error))?;
-        let store = Self::over(&path, directory, Access::ReadWrite)?;
-        folder.point_to(&path)?;
-        Ok(store)
+        Self::over(&path, directory, Access::ReadWrite)
     }
 
     fn over(path: &Path, directory: impl Directory, access: Access) -> Result<Self> {
@@ -137,7 +166,7 @@ impl Store {
         }
         Err(Error::new(ErrorKind::IndexDamaged, "open index", self.path.display())
             .because("its segments never agreed with its commit")
-            .hint("run: aft index --fresh"))
+            .hint("run: aft reindex"))
     }
 
     fn checkpoint(&self, payload: Option<&str>) -> Result<Checkpoint> {
@@ -192,6 +221,12 @@ impl Store {
         &self.path
     }
 
+    /// Returns the file for what was last checked of it.
+    #[must_use]
+    pub fn note(&self) -> PathBuf {
+        self.path.join(NOTE)
+    }
+
     /// Returns the size of the generation on disk, in bytes.
     #[must_use]
     pub fn bytes(&self) -> u64 {
@@ -199,12 +234,17 @@ impl Store {
         entries.filter_map(|entry| entry.ok()?.metadata().ok()).map(|metadata| metadata.len()).sum()
     }
 
-    /// Verifies the checksum of every file. Returns the names of the damaged ones.
-    pub fn damaged_files(&self) -> Result<Vec<String>> {
+    /// Reads every file of the last commit. Fails as damaged if one does not match its checksum.
+    pub fn check_files(&self) -> Result<()> {
         let files = self.index.validate_checksum().map_err(|error| sorted(&self.path, error))?;
         let mut names: Vec<_> = files.iter().map(|path| path.display().to_string()).collect();
+        if names.is_empty() {
+            return Ok(());
+        }
         names.sort_unstable();
-        Ok(names)
+        Err(Error::new(ErrorKind::IndexDamaged, "verify index", self.path.display())
+            .because(format!("checksums do not match in {}", names.join(", ")))
+            .hint("run: aft reindex"))
     }
 }
 
@@ -234,9 +274,7 @@ fn incompatible(path: &Path, why: &str) -> Error {
 }
 
 fn damaged(path: &Path, why: &str) -> Error {
-    Error::new(ErrorKind::IndexDamaged, "open index", path.display())
-        .because(why)
-        .hint("run: aft index --fresh")
+    Error::new(ErrorKind::IndexDamaged, "open index", path.display()).because(why).hint("run: aft reindex")
 }
 
 /// Says what tantivy found wrong in one line; its own messages print whole structures.

@@ -11,9 +11,9 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
-use crossbeam_channel::{Receiver, Sender, TrySendError, bounded};
+use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, TrySendError, bounded};
 use parking_lot::Mutex;
 
 pub use note::Note;
@@ -25,6 +25,7 @@ use crate::index::{Folder, Store};
 use crate::limits::WRITER_QUEUE_MAX;
 use crate::model::SyncStats;
 
+pub(crate) use sync::now_ms;
 use sync::{Synced, Syncer};
 
 /// How closely a sync looks.
@@ -61,6 +62,17 @@ pub struct Progress {
     pub since: Instant,
 }
 
+/// How an attempt to bring the index up to date ended.
+#[derive(Debug)]
+pub enum Freshness {
+    /// It is up to date as of just now.
+    Fresh(SyncReport),
+    /// It is still at work; searches see what is committed so far.
+    Pending,
+    /// It could not be written; searches see the last commit. The error says why.
+    Behind(Error),
+}
+
 /// A handle to the writer thread. Dropping it stops the thread: a sync under way commits what it
 /// has, a finished one lets its merges end.
 pub struct Mirror {
@@ -90,25 +102,44 @@ impl Mirror {
         Ok(Self { commands: Some(commands), stop, progress, thread: Some(thread) })
     }
 
+    /// Brings the index up to date, waiting at most `wait`; work under way goes on afterwards.
+    /// `watch` is called about ten times a second meanwhile. Fails as busy when too many syncs wait
+    /// already.
+    pub fn freshen(
+        &self,
+        level: Level,
+        wait: Duration,
+        mut watch: impl FnMut(Option<Progress>),
+    ) -> Result<Freshness> {
+        let answer = self.sync(level)?;
+        let began = Instant::now();
+        loop {
+            let left = wait.saturating_sub(began.elapsed());
+            match answer.recv_timeout(left.min(Duration::from_millis(100))) {
+                Ok(Ok(report)) => return Ok(Freshness::Fresh(report)),
+                Ok(Err(error)) => return Ok(Freshness::Behind(error)),
+                Err(RecvTimeoutError::Timeout) if began.elapsed() >= wait => return Ok(Freshness::Pending),
+                Err(RecvTimeoutError::Timeout) => watch(self.progress()),
+                Err(RecvTimeoutError::Disconnected) => return Err(ended()),
+            }
+        }
+    }
+
     /// Asks for a sync. The answer comes through the channel; syncs run one after another.
-    /// Fails as busy when too many wait already.
-    pub fn sync(&self, level: Level) -> Result<Receiver<Result<SyncReport>>> {
+    fn sync(&self, level: Level) -> Result<Receiver<Result<SyncReport>>> {
         let (reply, answer) = bounded(1);
         let commands = self.commands.as_ref().expect("the sender lives until drop");
         commands.try_send(Command { level, reply }).map_err(|error| match error {
             TrySendError::Full(_) => {
                 Error::new(ErrorKind::Busy, "sync", "the index").because("too many syncs wait already")
             }
-            TrySendError::Disconnected(_) => {
-                Error::new(ErrorKind::Internal, "sync", "the index").because("the writer thread has ended")
-            }
+            TrySendError::Disconnected(_) => ended(),
         })?;
         Ok(answer)
     }
 
     /// Returns how far the sync under way has come; `None` when none is.
-    #[must_use]
-    pub fn progress(&self) -> Option<Progress> {
+    fn progress(&self) -> Option<Progress> {
         *self.progress.lock()
     }
 
@@ -116,6 +147,10 @@ impl Mirror {
     pub fn interrupt(&self) {
         self.stop.once.store(true, Ordering::Relaxed);
     }
+}
+
+fn ended() -> Error {
+    Error::new(ErrorKind::Internal, "sync", "the index").because("the writer thread has ended")
 }
 
 impl Drop for Mirror {

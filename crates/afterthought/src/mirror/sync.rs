@@ -101,7 +101,7 @@ impl Syncer {
         if !interrupted {
             self.note(&compared, &work.checkpoint);
             if compared.full
-                && let Err(error) = self.folder.drop_others()
+                && let Err(error) = self.folder.prune()
             {
                 tracing::warn!(%error, "an older generation of the index stays on disk");
             }
@@ -112,7 +112,7 @@ impl Syncer {
 
     /// Compares as closely as the level and the last check ask for; `None` if nothing can differ.
     fn compare(&mut self, level: Level, snapshot: &Snapshot) -> Result<Option<Compared>> {
-        let note = Note::read(&self.folder.note());
+        let note = Note::read(&self.store.note());
         let (stamp, stamped_ms) = (self.archive.stamp()?, now_ms());
         let known = note.filter(|note| note.committed_ms == snapshot.checkpoint().committed_ms);
         let same = known.as_ref().is_some_and(|note| note.still_true(&stamp, snapshot.checkpoint()));
@@ -245,7 +245,7 @@ impl Syncer {
     }
 
     fn note(&self, compared: &Compared, checkpoint: &Checkpoint) {
-        let path = self.folder.note();
+        let path = self.store.note();
         let before = Note::read(&path);
         let (compared_ms, compare_took_ms) = match before {
             Some(before) if !compared.full => (before.compared_ms, before.compare_took_ms),
@@ -377,7 +377,7 @@ fn millis(since: Instant) -> u64 {
     u64::try_from(since.elapsed().as_millis()).unwrap_or(u64::MAX)
 }
 
-pub(super) fn now_ms() -> i64 {
+pub(crate) fn now_ms() -> i64 {
     let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
     i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
 }

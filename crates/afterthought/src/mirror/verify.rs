@@ -25,6 +25,9 @@ pub struct Verdict {
     pub differing: BTreeMap<&'static str, u64>,
     /// The first of them.
     pub drift: Vec<Drift>,
+    /// Rows among them that only the index's checkpoint has not reached yet.
+    #[serde(skip)]
+    newer: u64,
 }
 
 /// One row that differs.
@@ -55,7 +58,7 @@ pub fn verify(archive: &Archive, snapshot: &Snapshot) -> Result<Verdict> {
             let ours: Vec<(i64, bool)> =
                 ours.iter().map(|row| (row.id, row.flags & flag::ACTIVE != 0)).collect();
             verdict.sessions_compared += 1;
-            verdict.compare(&id, &theirs, &ours);
+            verdict.compare(&id, &theirs, &ours, snapshot.checkpoint().id_max);
         }
         verdict.equal = verdict.differing.is_empty() && verdict.archive_rows == verdict.index_rows;
         Ok(verdict)
@@ -63,7 +66,13 @@ pub fn verify(archive: &Archive, snapshot: &Snapshot) -> Result<Verdict> {
 }
 
 impl Verdict {
-    fn compare(&mut self, session_id: &str, theirs: &BTreeMap<i64, bool>, ours: &[(i64, bool)]) {
+    /// Tells whether all that differs is rows that were added since the index's last commit.
+    #[must_use]
+    pub fn only_newer(&self) -> bool {
+        self.differing.values().sum::<u64>() == self.newer
+    }
+
+    fn compare(&mut self, session_id: &str, theirs: &BTreeMap<i64, bool>, ours: &[(i64, bool)], id_max: i64) {
         let mut missing: BTreeSet<i64> = theirs.keys().copied().collect();
         for (id, active) in ours {
             match theirs.get(id) {
@@ -74,6 +83,7 @@ impl Verdict {
             }
         }
         for id in missing {
+            self.newer += u64::from(id > id_max);
             self.differs(session_id, id, "missing");
         }
     }

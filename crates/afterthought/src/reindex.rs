@@ -1,0 +1,133 @@
+//! Builds an index anew beside the live one, proves it, and swaps the two. The live index answers
+//! and follows the archive meanwhile; nothing that fails here touches it.
+
+use std::fs::File;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use serde::Serialize;
+
+use crate::archive::Archive;
+use crate::engine::Options;
+use crate::error::Result;
+use crate::index::{Folder, Store};
+use crate::limits::REINDEX_ROUNDS_MAX;
+use crate::mirror::{Freshness, Level, Mirror, Progress, Verdict, now_ms, verify};
+use crate::model::SyncStats;
+
+/// A rebuild under way.
+///
+/// One at a time for an index. Dropped or killed at any moment, it leaves the live index as it was;
+/// the next rebuild goes on where this one was.
+pub struct Reindex {
+    archive: Archive,
+    folder: Folder,
+    store: Store,
+    mirror: Mirror,
+    stopped: AtomicBool,
+    /// Held for as long as this lives.
+    _lock: File,
+}
+
+/// How a rebuild ended.
+#[derive(Debug)]
+pub enum Outcome {
+    /// The new index answers.
+    Swapped(Reindexed),
+    /// The caller stopped it; the next rebuild goes on.
+    Stopped,
+    /// It never came to equal the archive, and was not swapped in.
+    Drifted(Verdict),
+}
+
+/// What a rebuild did.
+#[derive(Clone, Debug, Serialize)]
+pub struct Reindexed {
+    /// The archive's path.
+    pub archive: String,
+    /// The work of this run; less than the whole where it went on with one that was stopped.
+    pub work: SyncStats,
+    /// Message rows in the archive when the new index was proven.
+    pub archive_rows: u64,
+    /// Messages in the new index. Rows that were added during the proof are the next sync's.
+    pub index_rows: u64,
+    /// Sessions whose row sets were compared one by one.
+    pub sessions_compared: u64,
+    /// The new generation.
+    pub index_folder: String,
+    /// Its size, in bytes.
+    pub index_bytes: u64,
+    /// The generation that was live before, kept until the next rebuild.
+    pub previous_folder: Option<String>,
+}
+
+impl Reindex {
+    /// Opens the archive, and a generation beside the live one: the one that an earlier rebuild left
+    /// unfinished, or an empty one. The live index itself is not opened; it may be damaged or of
+    /// another version. Fails as locked while another process rebuilds there.
+    pub fn start(options: &Options) -> Result<Self> {
+        let archive = Archive::at(&options.archive, options.allow_copy)?;
+        archive.read(|_| Ok(()))?;
+        let folder = Folder::of(&options.index_root, archive.path());
+        let lock = folder.lock_stage()?;
+        let store = Store::stage(&folder, now_ms())?;
+        let mirror = Mirror::start(archive.clone(), store.clone(), &folder)?;
+        Ok(Self { archive, folder, store, mirror, stopped: AtomicBool::new(false), _lock: lock })
+    }
+
+    /// Builds, proves and swaps. `watch` is called about ten times a second while rows are read.
+    ///
+    /// The proof is that row sets are equal in one state of the archive, session by session, but for
+    /// rows added since the last commit, and that every file matches its checksum. Costs a first
+    /// build, and needs as much disk again as the index has. Fails if the archive cannot be read or
+    /// the new index cannot be written.
+    pub fn run(self, mut watch: impl FnMut(&Self, Option<Progress>)) -> Result<Outcome> {
+        let mut work = SyncStats::default();
+        let mut last = Verdict::default();
+        for round in 0..REINDEX_ROUNDS_MAX {
+            let synced =
+                self.mirror.freshen(Level::Full, Duration::MAX, |progress| watch(&self, progress))?;
+            match synced {
+                Freshness::Fresh(report) => work += report.stats,
+                Freshness::Behind(error) => return Err(error),
+                Freshness::Pending => unreachable!("an endless wait does not end before its sync"),
+            }
+            watch(&self, None);
+            if self.stopped.load(Ordering::Relaxed) {
+                return Ok(Outcome::Stopped);
+            }
+            // The second round waits for the merges of the first, and takes in what came meanwhile.
+            if round == 0 {
+                continue;
+            }
+            last = verify(&self.archive, &self.store.snapshot()?)?;
+            if last.only_newer() {
+                return self.swap(work, &last);
+            }
+        }
+        Ok(Outcome::Drifted(last))
+    }
+
+    /// Asks a run to commit what it has and end.
+    pub fn interrupt(&self) {
+        self.stopped.store(true, Ordering::Relaxed);
+        self.mirror.interrupt();
+    }
+
+    fn swap(self, work: SyncStats, verdict: &Verdict) -> Result<Outcome> {
+        self.store.check_files()?;
+        // The new index's lock must be free when others come to write to it.
+        drop(self.mirror);
+        self.folder.swap()?;
+        Ok(Outcome::Swapped(Reindexed {
+            archive: self.archive.path().display().to_string(),
+            work,
+            archive_rows: verdict.archive_rows,
+            index_rows: verdict.index_rows,
+            sessions_compared: verdict.sessions_compared,
+            index_folder: self.store.path().display().to_string(),
+            index_bytes: self.store.bytes(),
+            previous_folder: self.folder.previous()?.map(|path| path.display().to_string()),
+        }))
+    }
+}
