@@ -21,7 +21,7 @@ mod pages;
 mod tables;
 
 /// Every JSON Schema of `schema/`.
-const SCHEMAS: [&str; 14] = [
+const SCHEMAS: [&str; 15] = [
     "search",
     "status",
     "show",
@@ -32,6 +32,7 @@ const SCHEMAS: [&str; 14] = [
     "audit",
     "audit-word",
     "index",
+    "reindex",
     "demo",
     "config",
     "error",
