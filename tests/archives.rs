@@ -2,7 +2,9 @@
 //! proven equal. What can be read of an odd row is found, what cannot is counted, and no row keeps
 //! another from being found.
 
-use afterthought::{Engine, ErrorKind, Filters, Hit, Options, Origin, Page, SearchRequest, SyncReport};
+use afterthought::{
+    Depth, Engine, ErrorKind, Filters, Hit, Options, Origin, Page, SearchRequest, SyncReport,
+};
 use afterthought_tests::{Fixture, ids, search, sync};
 use afterthought_tools::archive::{Fts, Message, Session, Shape, Writer};
 use serde_json::json;
@@ -898,7 +900,7 @@ fn mirrored(fixture: &Fixture, name: &str) -> Engine {
     sync(&engine);
     let again = sync(&engine);
     assert_eq!(again, SyncReport::default(), "{name}: the second sync has nothing to do");
-    let verdict = engine.verify().expect("a verdict");
+    let verdict = engine.verify(Depth::Text).expect("a verdict");
     assert!(verdict.equal, "{name}: {verdict:?}");
     engine
 }

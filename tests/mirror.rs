@@ -4,7 +4,7 @@
 use std::fs::File;
 use std::time::{Duration, SystemTime};
 
-use afterthought::{Engine, Freshness, Level, SearchRequest, SyncReport};
+use afterthought::{Depth, Engine, Freshness, Level, SearchRequest, SyncReport};
 use afterthought_tests::{Fixture, ids, search, sync};
 use afterthought_tools::archive::{Message, Session, Shape, Writer};
 
@@ -38,7 +38,7 @@ impl Mirrored {
         change(&mut writer).expect("the change");
         writer.close().expect("a clean close");
         let report = sync(&self.engine);
-        let verdict = self.engine.verify().expect("a verdict");
+        let verdict = self.engine.verify(Depth::Text).expect("a verdict");
         assert!(verdict.equal, "{verdict:?}");
         report
     }
@@ -52,7 +52,7 @@ impl Mirrored {
 #[test]
 fn the_first_build_takes_every_row() {
     let mirrored = Mirrored::new();
-    let verdict = mirrored.engine.verify().expect("a verdict");
+    let verdict = mirrored.engine.verify(Depth::Text).expect("a verdict");
     assert!(verdict.equal && verdict.archive_rows == 6, "{verdict:?}");
     mirrored.check("cedar", &[3]);
 }
@@ -217,7 +217,7 @@ fn another_file_under_the_path_is_mirrored_row_by_row() {
     });
     std::fs::rename(other.archive(), mirrored.fixture.archive()).expect("the swap");
     sync(&mirrored.engine);
-    assert!(mirrored.engine.verify().expect("a verdict").equal);
+    assert!(mirrored.engine.verify(Depth::Text).expect("a verdict").equal);
     mirrored.check("basil", &[]);
 }
 
@@ -285,7 +285,7 @@ fn a_stopped_build_is_searched_and_goes_on() {
     let engine = fixture.engine();
     let report = sync(&engine);
     assert_eq!(stopped.stats.docs_added + report.stats.docs_added, 4_000);
-    assert!(engine.verify().expect("a verdict").equal);
+    assert!(engine.verify(Depth::Text).expect("a verdict").equal);
     assert_eq!(search(&engine, "cedar").total.value, 4_000);
 }
 
@@ -311,7 +311,7 @@ fn an_index_of_another_state_of_the_file_is_not_trusted() {
     sync(&engine);
     std::fs::write(fixture.archive(), backup).expect("the backup comes back");
     sync(&engine);
-    assert!(engine.verify().expect("a verdict").equal);
+    assert!(engine.verify(Depth::Text).expect("a verdict").equal);
     assert_eq!(search(&engine, "grape").total.value, 0);
 }
 
@@ -338,7 +338,7 @@ fn rows_that_moved_to_another_session_are_neither_lost_nor_doubled() {
     writer.connection().execute(moved, []).expect("the move");
     writer.close().expect("a clean close");
     sync(&engine);
-    let verdict = engine.verify().expect("a verdict");
+    let verdict = engine.verify(Depth::Text).expect("a verdict");
     assert!(verdict.equal, "{verdict:?}");
     assert_eq!(search(&engine, "cedar").total.value, 3_000);
 }
@@ -356,9 +356,78 @@ fn an_interrupted_sync_takes_no_row_away_and_the_next_one_goes_on() {
     let mut request = SearchRequest::new("cedar");
     request.filters.include_inactive = true;
     // Rows taken back since are left out of the page, which says so; none has gone from the index.
-    assert_eq!(engine.verify().expect("a verdict").index_rows, 3_000);
+    assert_eq!(engine.verify(Depth::Text).expect("a verdict").index_rows, 3_000);
     assert!(!sync(&engine).interrupted);
-    assert!(engine.verify().expect("a verdict").equal);
+    assert!(engine.verify(Depth::Text).expect("a verdict").equal);
     assert_eq!(engine.search(request).expect("a page").total.value, 3_000);
     assert_eq!(search(&engine, "cedar").total.value, 699 + 1_500);
+}
+
+/// What a full sync cannot see: rows keep their ids and stay active or not.
+const EDITS: [(&str, &str); 6] = [
+    ("text", "UPDATE messages SET content = 'the grape of a' WHERE id = 2"),
+    ("text", "UPDATE messages SET role = 'assistant' WHERE id = 2"),
+    ("text", "UPDATE messages SET timestamp = timestamp + 7200 WHERE id = 2"),
+    ("text", "UPDATE messages SET reasoning = 'a grape' WHERE id = 2"),
+    ("state", "UPDATE messages SET compacted = 1 WHERE id = 2"),
+    ("state", "UPDATE messages SET display_kind = 'hidden' WHERE id = 2"),
+];
+
+#[test]
+fn edits_in_place_are_proven_and_mended() {
+    for (how, sql) in EDITS {
+        let fixture = Fixture::with(Shape::V30, two_sessions);
+        let engine = fixture.engine();
+        sync(&engine);
+        let mut writer = fixture.writer();
+        writer.transaction(|writer| writer.connection().execute_batch(sql)).expect(sql);
+        writer.close().expect("a clean close");
+
+        sync(&engine);
+        assert!(engine.verify(Depth::Rows).expect("a verdict").equal, "{sql}");
+        // Not mended yet, and not shown with what it no longer says.
+        assert_eq!(ids(&search(&engine, "basil")), [0; 0], "{sql}");
+        let verdict = engine.verify(Depth::Text).expect("a verdict");
+        assert!(verdict.deep && !verdict.equal, "{sql}: {verdict:?}");
+        assert_eq!(verdict.differing, [(how, 1)].into(), "{sql}");
+        assert_eq!(verdict.drift[0].message_id, Some(2), "{sql}");
+
+        let Freshness::Fresh(report) = engine.freshen(Level::Deep, Duration::MAX, |_| {}).expect("a sync")
+        else {
+            panic!("{sql}: the sync did not end")
+        };
+        // All six are read to compare, and the one that differs to be written.
+        assert_eq!((report.stats.rows_read, report.stats.docs_added), (6 + 1, 1), "{sql}");
+        let verdict = engine.verify(Depth::Text).expect("a verdict");
+        assert!(verdict.equal, "{sql}: {verdict:?}");
+    }
+}
+
+#[test]
+fn an_edit_makes_a_copy_a_message_of_its_own() {
+    let mirrored = Mirrored::new();
+    let again = |text: &str| Message::user(text).at(1_800_000_000.0);
+    mirrored.after(|writer| writer.message("a", &again("the olive")).map(drop));
+    mirrored.after(|writer| writer.message("a", &again("the olive")).map(drop));
+    mirrored.check("olive", &[8]);
+    let mut writer = mirrored.fixture.writer();
+    let edit = "UPDATE messages SET content = 'the grape' WHERE id = 8";
+    writer.transaction(|writer| writer.connection().execute_batch(edit)).expect("an edit");
+    writer.close().expect("a clean close");
+    mirrored.engine.freshen(Level::Deep, Duration::MAX, |_| {}).expect("a sync");
+    mirrored.check("olive", &[7]);
+    mirrored.check("grape", &[8]);
+}
+
+#[test]
+fn a_session_row_that_differs_is_drift() {
+    let mirrored = Mirrored::new();
+    let mut writer = mirrored.fixture.writer();
+    writer.set_title("b", "a grape").expect("a title");
+    writer.close().expect("a clean close");
+    let verdict = mirrored.engine.verify(Depth::Rows).expect("a verdict");
+    assert_eq!(verdict.differing, [("session", 1)].into());
+    assert_eq!((verdict.drift[0].message_id, verdict.drift[0].session_id.as_str()), (None, "b"));
+    sync(&mirrored.engine);
+    assert!(mirrored.engine.verify(Depth::Text).expect("a verdict").equal);
 }

@@ -11,7 +11,7 @@ use std::time::Duration;
 use afterthought::index::{Folder, Store};
 use afterthought::model::SyncStats;
 use afterthought::search::IndexState;
-use afterthought::{Engine, ErrorKind, Level, Options, Outcome, Progress, Reindex, Reindexed};
+use afterthought::{Depth, Engine, ErrorKind, Level, Options, Outcome, Progress, Reindex, Reindexed};
 use afterthought_tests::{Fixture, aft, ids, search, sync};
 use afterthought_tools::archive::{Message, Session, Shape, Writer};
 use afterthought_tools::synthetic;
@@ -131,7 +131,7 @@ fn searches_are_answered_whole_before_during_and_after() {
     let status = engine.status().expect("a status");
     assert_eq!(Some(status.index_folder.as_str()), live(&fixture).to_str());
     assert_ne!(live(&fixture), before);
-    assert!(engine.verify().expect("a verdict").equal);
+    assert!(engine.verify(Depth::Text).expect("a verdict").equal);
 }
 
 #[test]
@@ -157,7 +157,7 @@ fn rows_that_come_and_go_meanwhile_are_right_at_the_swap() {
     });
     assert_eq!(swapped(outcome).index_rows, 4);
     assert_eq!(ids(&search(&engine, "cedar delta")), [4]);
-    let verdict = engine.verify().expect("a verdict");
+    let verdict = engine.verify(Depth::Text).expect("a verdict");
     assert!(verdict.equal, "{verdict:?}");
 }
 
@@ -209,7 +209,7 @@ fn a_stopped_rebuild_is_gone_on_with() {
     assert_eq!(live(&fixture), before);
     let SyncStats { docs_added, .. } = swapped(reindex(&fixture, |_, _| {})).work;
     assert!((1..ROWS).contains(&docs_added), "{docs_added} of {ROWS} rows were left");
-    assert!(fixture.engine().verify().expect("a verdict").equal);
+    assert!(fixture.engine().verify(Depth::Text).expect("a verdict").equal);
 }
 
 #[test]
@@ -272,5 +272,5 @@ fn a_kill_at_any_moment_leaves_the_live_index() {
     assert_eq!(ran.json()["index_rows"], ROWS, "{ran:?}");
     let engine: Engine = fixture.engine();
     engine.freshen(Level::Full, Duration::MAX, |_| {}).expect("a sync");
-    assert!(engine.verify().expect("a verdict").equal);
+    assert!(engine.verify(Depth::Text).expect("a verdict").equal);
 }

@@ -320,19 +320,56 @@ fn verify_lists_every_kind_of_drift_and_index_mends_it() {
     writer.close().expect("a clean close");
     let verdict = answer("verify", &fixture.aft(&["--json", "verify"]), 7);
     assert_eq!(verdict["equal"], false);
-    assert_eq!(verdict["differing"], json!({"missing": 1, "state": 1, "surplus": 1}));
-    let drift = |id, session, how| json!({"message_id": id, "session_id": session, "how": how});
+    assert_eq!(verdict["differing"], json!({"missing": 1, "session": 1, "state": 1, "surplus": 1}));
+    let drift = |id: Option<i64>, session, how| json!({"message_id": id, "session_id": session, "how": how});
     assert_eq!(
         verdict["drift"],
-        json!([drift(22, "s-leaf", "missing"), drift(9, "s-lock", "state"), drift(20, "s-long", "surplus")])
+        json!([
+            drift(Some(22), "s-leaf", "missing"),
+            drift(Some(9), "s-lock", "state"),
+            drift(Some(20), "s-long", "surplus"),
+            drift(None, "s-long", "session")
+        ])
     );
     let ran = fixture.aft(&["verify"]);
     assert_eq!((ran.code, ran.stderr.as_str()), (7, ""), "drift is an answer: {ran:?}");
-    for line in ["different: 1 missing, 1 state, 1 surplus", "#9 of session s-lock: state", "aft index"] {
+    for line in [
+        "different: 1 missing, 1 session, 1 state, 1 surplus",
+        "#9 of session s-lock: state",
+        "session s-long: what is known of it",
+        "aft verify --repair",
+    ] {
         assert!(ran.stdout.contains(line), "{line}: {ran:?}");
     }
-    assert_eq!(fixture.aft(&["index"]).code, 0);
+    let repaired = answer("verify", &fixture.aft(&["--json", "verify", "--repair"]), 0);
+    assert_eq!((&repaired["equal"], &repaired["repaired"]["docs_added"]), (&json!(true), &json!(2)));
+    assert_eq!(answer("verify", &fixture.aft(&["--json", "verify"]), 0)["repaired"], Value::Null);
+}
+
+#[test]
+fn verify_deep_sees_an_edit_in_place_and_repairs_it() {
+    let fixture = indexed_harbor();
+    let edit = "UPDATE messages SET content = 'Nothing of it.' WHERE id = 9";
+    let mut writer = fixture.writer();
+    writer.transaction(|writer| writer.connection().execute_batch(edit)).expect("an edit");
+    writer.close().expect("a clean close");
     answer("verify", &fixture.aft(&["--json", "verify"]), 0);
+    let verdict = answer("verify", &fixture.aft(&["--json", "verify", "--deep"]), 7);
+    assert_eq!((&verdict["deep"], &verdict["differing"]), (&json!(true), &json!({"text": 1})));
+    assert!(fixture.aft(&["verify", "--deep"]).stdout.contains("aft verify --deep --repair"));
+    let repaired = answer("verify", &fixture.aft(&["--json", "verify", "--deep", "--repair"]), 0);
+    assert_eq!(repaired["repaired"]["docs_added"], 1);
+    let ran = fixture.aft(&["verify", "--deep"]);
+    assert_eq!(ran.stdout, "equal: 21 messages in 7 sessions, row by row, and all that they say\n");
+}
+
+#[test]
+fn verify_repairs_a_damaged_index_from_the_archive_alone() {
+    for damage in ["terms are flipped", "meta is cut", "another format"] {
+        let scene = Scene::of(&["archive", "index", damage]);
+        let repaired = answer("verify", &scene.fixture.aft(&["--json", "verify", "--repair"]), 0);
+        assert_eq!(repaired["repaired"]["docs_added"], 2, "{damage}");
+    }
 }
 
 #[test]

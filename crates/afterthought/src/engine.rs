@@ -14,7 +14,7 @@ use crate::context::{Context, Entry};
 use crate::error::{Error, ErrorKind, Result};
 use crate::index::{Access, Folder, Snapshot, Store, flag};
 use crate::limits::{BATCH_ROWS_MAX, READERS_DEFAULT, SEARCH_WALL_MS_MAX, VERIFY_LISTED_MAX};
-use crate::mirror::{Freshness, Level, Mirror, Note, Progress, Verdict, verify};
+use crate::mirror::{Depth, Freshness, Level, Mirror, Note, Progress, Verdict, verify};
 use crate::model::{Message, Origin, Session, Warning};
 use crate::search::{
     Filters, IndexState, IndexView, Page, Pool, SearchRequest, SessionList, SessionView, list_sessions,
@@ -223,10 +223,10 @@ impl Engine {
 
     /// Proves that the index holds the archive's rows, or lists where it does not. The index's
     /// own files are checked first; fails as damaged if one does not match its checksum.
-    pub fn verify(&self) -> Result<Verdict> {
+    pub fn verify(&self, depth: Depth) -> Result<Verdict> {
         let live = self.live();
         live.store.check_files()?;
-        verify(&self.archive, &live.store.snapshot()?)
+        verify(&self.archive, &live.store.snapshot()?, depth)
     }
 
     /// Returns a session and its visible messages, each once, from the archive itself. The id may be

@@ -38,7 +38,7 @@ pub use audit::{Audit, ThoughtWord, WordAudit};
 pub use context::{Context, ContextHit, ContextPage, ContextQuery, Entry};
 pub use engine::{Engine, MessageView, Opening, Options, Shown, Status};
 pub use error::{Error, ErrorKind, Result};
-pub use mirror::{Freshness, Level, Progress, SyncReport, Verdict};
+pub use mirror::{Depth, Freshness, Level, Progress, SyncReport, Verdict};
 pub use model::{Field, Origin, Warning};
 pub use reindex::{Outcome, Reindex, Reindexed};
 pub use search::{Filters, Hit, Match, Page, SearchRequest, SessionList, SessionView, Weights};

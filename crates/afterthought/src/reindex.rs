@@ -12,7 +12,7 @@ use crate::engine::Options;
 use crate::error::Result;
 use crate::index::{Folder, Store};
 use crate::limits::REINDEX_ROUNDS_MAX;
-use crate::mirror::{Freshness, Level, Mirror, Progress, Verdict, now_ms, verify};
+use crate::mirror::{Depth, Freshness, Level, Mirror, Progress, Verdict, now_ms, verify};
 use crate::model::SyncStats;
 
 /// A rebuild under way.
@@ -78,7 +78,7 @@ impl Reindex {
     /// Builds, proves and swaps. `watch` is called about ten times a second while rows are read.
     ///
     /// The proof is that row sets are equal in one state of the archive, session by session, but for
-    /// rows added since the last commit, and that every file matches its checksum. Costs a first
+    /// what any search takes in by itself, and that every file matches its checksum. Costs a first
     /// build, and needs as much disk again as the index has. Fails if the archive cannot be read or
     /// the new index cannot be written.
     pub fn run(self, mut watch: impl FnMut(&Self, Option<Progress>)) -> Result<Outcome> {
@@ -100,7 +100,7 @@ impl Reindex {
             if round == 0 {
                 continue;
             }
-            last = verify(&self.archive, &self.store.snapshot()?)?;
+            last = verify(&self.archive, &self.store.snapshot()?, Depth::Rows)?;
             if last.only_newer() {
                 return self.swap(work, &last);
             }

@@ -60,15 +60,7 @@ pub(crate) enum Command {
     Show(Show),
     Session(Session),
     Sessions(Sessions),
-    /// Prove that the index holds exactly the archive's rows
-    ///
-    /// Compares row sets and which rows are active, session by session, and the checksums of the index's
-    /// files. Text edited in place and flips of other flags are not looked at.
-    #[command(
-        after_help = "Exit codes: 0 equal, 1 unexpected, 2 usage, 3 archive or index missing or unreadable,
-4 index of another version, 5 index damaged, 7 different."
-    )]
-    Verify,
+    Verify(Verify),
     Audit(Audit),
     Demo(Demo),
     /// Show where settings come from
@@ -228,6 +220,24 @@ pub(crate) enum ProgressArg {
     Json,
     /// Nothing
     None,
+}
+
+/// Prove that the index holds exactly the archive's rows.
+///
+/// Compares row sets, which rows are active and what is known of sessions, and the checksums of the
+/// index's files. With --deep also what every row says: text edited in place, and flips of other flags.
+#[derive(Args, Debug)]
+#[command(
+    after_help = "Exit codes: 0 equal, 1 unexpected, 2 usage, 3 archive or index missing or unreadable,
+4 index of another version, 5 index damaged, 6 another process is writing the index, 7 different."
+)]
+pub(crate) struct Verify {
+    /// Read every row of the archive and compare what it says
+    #[arg(long)]
+    pub(crate) deep: bool,
+    /// Write what differs, then prove again; build a damaged index anew
+    #[arg(long)]
+    pub(crate) repair: bool,
 }
 
 /// Show a message and its neighbours, whole, as the archive holds them.

@@ -20,6 +20,7 @@ mod session;
 mod show;
 mod status;
 mod stdout;
+mod verify;
 
 use std::process::ExitCode;
 
@@ -52,9 +53,9 @@ fn run(cli: &Cli) -> Result<u8, Failure> {
         Command::Search(search) => search::run(&cli.global, search),
         Command::Index(index) => index::run(&cli.global, index),
         Command::Reindex(reindex) => reindex::run(&cli.global, reindex),
-        Command::Status => status::status(&cli.global),
+        Command::Status => status::run(&cli.global),
         Command::Audit(audit) => audit::run(&cli.global, audit),
-        Command::Verify => status::verify(&cli.global),
+        Command::Verify(verify) => verify::run(&cli.global, verify),
         Command::Show(show) => show::run(&cli.global, show),
         Command::Session(session) => session::one(&cli.global, session),
         Command::Sessions(sessions) => session::list(&cli.global, sessions),

@@ -10,8 +10,8 @@ use crate::fail::{EXIT_DRIFT, Failure};
 use crate::index::work_done;
 use crate::paths;
 use crate::progress::Reporter;
-use crate::status::differences;
 use crate::stdout::{grouped, print_json, print_text, size};
+use crate::verify::differences;
 
 pub(crate) fn run(global: &Global, args: &Reindex) -> Result<u8, Failure> {
     let options = paths::options(global)?;

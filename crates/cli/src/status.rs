@@ -1,21 +1,16 @@
-//! `aft status` and `aft verify`: how true the index is, and the proof.
+//! `aft status`: how true the index is.
 
-use afterthought::{Engine, Opening, Verdict};
-use serde_json::json;
+use afterthought::{Engine, Opening};
 
 use crate::args::Global;
-use crate::fail::{EXIT_DRIFT, Failure};
+use crate::fail::Failure;
 use crate::paths;
 use crate::stdout::{grouped, print_json, print_text, size};
 
-fn open(global: &Global) -> Result<Engine, Failure> {
+pub(crate) fn run(global: &Global) -> Result<u8, Failure> {
     let mut options = paths::options(global)?;
     options.index = Opening::Existing;
-    Ok(Engine::open(&options)?)
-}
-
-pub(crate) fn status(global: &Global) -> Result<u8, Failure> {
-    let status = open(global)?.status()?;
+    let status = Engine::open(&options)?.status()?;
     if global.json {
         print_json(&status)?;
         return Ok(0);
@@ -50,45 +45,4 @@ pub(crate) fn status(global: &Global) -> Result<u8, Failure> {
     }
     print_text(&text)?;
     Ok(0)
-}
-
-pub(crate) fn verify(global: &Global) -> Result<u8, Failure> {
-    let verdict = open(global)?.verify()?;
-    if global.json {
-        let mut value = serde_json::to_value(&verdict).map_err(std::io::Error::from)?;
-        value["schema_version"] = json!(1);
-        print_json(&value)?;
-    } else {
-        print_text(&as_text(&verdict))?;
-    }
-    Ok(if verdict.equal { 0 } else { EXIT_DRIFT })
-}
-
-fn as_text(verdict: &Verdict) -> String {
-    if verdict.equal {
-        return format!(
-            "equal: {} messages in {} sessions, row by row\n",
-            grouped(verdict.archive_rows),
-            grouped(verdict.sessions_compared)
-        );
-    }
-    let mut text = differences(verdict);
-    text += "to mend it: aft index\n";
-    text
-}
-
-/// Lists what differs, for people.
-pub(crate) fn differences(verdict: &Verdict) -> String {
-    let counts: Vec<_> =
-        verdict.differing.iter().map(|(how, count)| format!("{} {how}", grouped(*count))).collect();
-    let mut text = format!(
-        "different: {} (archive {} rows, index {})\n",
-        counts.join(", "),
-        grouped(verdict.archive_rows),
-        grouped(verdict.index_rows)
-    );
-    for drift in &verdict.drift {
-        text += &format!("  #{} of session {}: {}\n", drift.message_id, drift.session_id, drift.how);
-    }
-    text
 }

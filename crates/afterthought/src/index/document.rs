@@ -33,16 +33,9 @@ impl Doc {
         copy: bool,
         permit: Permit,
     ) -> Self {
-        let state = message.state;
-        let flags = [
-            (state.active, flag::ACTIVE),
-            (state.compacted, flag::COMPACTED),
-            (state.hidden, flag::HIDDEN),
-            (copy, flag::COPY),
-            (message.damaged, flag::DAMAGED),
-        ];
+        let flags = message_flags(&message) | bits(&[(copy, flag::COPY)]);
         let hash = message_hash(&message);
-        Self { fields, session_ord, flags: bits(&flags), hash, body: Body::Message(message), _permit: permit }
+        Self { fields, session_ord, flags, hash, body: Body::Message(message), _permit: permit }
     }
 
     pub(super) fn session(fields: Fields, session_ord: u64, session: Session, permit: Permit) -> Self {
@@ -57,9 +50,29 @@ fn bits(flags: &[(bool, u64)]) -> u64 {
     flags.iter().filter(|(set, _)| *set).map(|(_, bit)| bit).sum()
 }
 
-/// Hashes a message's indexed text. Stable: it is stored, and compared when a hit is shown.
+/// Returns what a message's own row says of it. Whether it repeats another is not its own matter.
+pub(crate) fn message_flags(message: &Message) -> u64 {
+    let state = message.state;
+    bits(&[
+        (state.active, flag::ACTIVE),
+        (state.compacted, flag::COMPACTED),
+        (state.hidden, flag::HIDDEN),
+        (message.damaged, flag::DAMAGED),
+    ])
+}
+
+/// Hashes all that is indexed of a message but its flags. Stable: it is stored, and compared when a
+/// hit is shown.
 pub(crate) fn message_hash(message: &Message) -> u64 {
-    hash_of([&message.content, &message.reasoning, &message.tool_name, &message.tool_calls].map(Some))
+    let time = message.timestamp_ms.map(|ms| ms.to_string());
+    hash_of([
+        Some(&message.role),
+        time.as_ref(),
+        Some(&message.content),
+        Some(&message.reasoning),
+        Some(&message.tool_name),
+        Some(&message.tool_calls),
+    ])
 }
 
 /// Hashes what a session row says, so that a change of it is seen without reading its document.

@@ -13,7 +13,7 @@ use crate::model::Field;
 use super::tokenizer::TOKENIZER;
 
 /// The layout's number. An index of another number is rebuilt, never guessed at.
-pub const FORMAT: u32 = 1;
+pub const FORMAT: u32 = 2;
 
 /// The `timestamp` of a document whose time is unknown; sorts before every time.
 pub const NO_TIME: i64 = i64::MIN;

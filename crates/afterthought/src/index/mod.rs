@@ -12,7 +12,9 @@ mod writer;
 
 pub use fields::{FORMAT, Fields, NO_TIME, flag};
 pub use folder::Folder;
-pub use snapshot::{Activity, KnownSession, RowMark, SegmentColumns, SessionPlace, SessionSums, Snapshot};
+pub use snapshot::{
+    Activity, KnownSession, RowMark, SegmentColumns, SessionPlace, SessionSums, Snapshot, TextMark,
+};
 pub use store::{Access, Store};
 pub use writer::Writer;
 

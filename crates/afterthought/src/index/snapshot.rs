@@ -9,8 +9,9 @@ use tantivy::{DocId, DocSet, Searcher, SegmentReader, TERMINATED, Term};
 
 use crate::archive::signature_term;
 use crate::error::{Error, ErrorKind, Result};
-use crate::model::{Checkpoint, Field, Session};
+use crate::model::{Checkpoint, Field, Message, Session};
 
+use super::document::{message_flags, message_hash};
 use super::fields::{Fields, NO_TIME, flag};
 use super::store::brief;
 
@@ -75,6 +76,28 @@ pub struct RowMark {
     pub id: i64,
     /// Its flags.
     pub flags: u64,
+}
+
+/// An indexed message, and the hash of what it says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TextMark {
+    /// The message.
+    pub row: RowMark,
+    hash: u64,
+}
+
+impl TextMark {
+    /// Returns the flags in which the archive's row differs from what was indexed of it.
+    #[must_use]
+    pub fn flags_changed(&self, message: &Message) -> u64 {
+        (self.row.flags & !flag::COPY) ^ message_flags(message)
+    }
+
+    /// Tells whether the archive's row has another text, role or time than were indexed.
+    #[must_use]
+    pub fn text_changed(&self, message: &Message) -> bool {
+        self.hash != message_hash(message)
+    }
 }
 
 /// The columns of one segment that every search reads.
@@ -149,8 +172,7 @@ impl Snapshot {
         let mut known = HashMap::new();
         for segment in self.searcher.segment_readers() {
             let columns = SegmentColumns::open(segment)?;
-            let hash: Arc<dyn ColumnValues<u64>> =
-                segment.fast_fields().column_first_or_default("hash").map_err(failed)?;
+            let hash = hashes(segment)?;
             let ids = Strings::load(segment, "session_id")?;
             self.each_session_of(segment, |doc| {
                 let session = KnownSession { ord: columns.session_ord.get_val(doc), hash: hash.get_val(doc) };
@@ -278,6 +300,32 @@ impl Snapshot {
         Ok(rows)
     }
 
+    /// Returns one session's indexed messages with the hashes of what they say, by id.
+    pub fn texts_of(&self, session_ord: u64) -> Result<Vec<TextMark>> {
+        let term = Term::from_field_u64(self.fields.session_ord, session_ord);
+        let mut marks = Vec::new();
+        for segment in self.searcher.segment_readers() {
+            let (columns, hash) = (SegmentColumns::open(segment)?, hashes(segment)?);
+            each_doc(segment, &term, |doc| {
+                let row = RowMark { id: columns.id.get_val(doc), flags: columns.flags.get_val(doc) };
+                if row.flags & flag::SESSION == 0 {
+                    marks.push(TextMark { row, hash: hash.get_val(doc) });
+                }
+                Ok(())
+            })?;
+        }
+        marks.sort_unstable_by_key(|mark| mark.row.id);
+        Ok(marks)
+    }
+
+    /// Returns the message at a place that a search found, with the hash of what it says.
+    pub(crate) fn text_at(&self, segment_ord: u32, doc: DocId) -> Result<TextMark> {
+        let segment = self.searcher.segment_reader(segment_ord);
+        let columns = SegmentColumns::open(segment)?;
+        let row = RowMark { id: columns.id.get_val(doc), flags: columns.flags.get_val(doc) };
+        Ok(TextMark { row, hash: hashes(segment)?.get_val(doc) })
+    }
+
     /// Returns a session by its archive id, with its number; `None` if it is not indexed.
     pub fn session(&self, id: &str) -> Result<Option<(u64, Session)>> {
         let term = self.fields.session_term(id);
@@ -384,6 +432,10 @@ impl Snapshot {
     fn each_session_of(&self, segment: &SegmentReader, visit: impl FnMut(DocId) -> Result<()>) -> Result<()> {
         each_doc(segment, &Term::from_field_u64(self.fields.kind, 1), visit)
     }
+}
+
+fn hashes(segment: &SegmentReader) -> Result<Arc<dyn ColumnValues<u64>>> {
+    segment.fast_fields().column_first_or_default("hash").map_err(failed)
 }
 
 fn session_at(segment: &SegmentReader, columns: &SegmentColumns, doc: DocId) -> Result<Session> {

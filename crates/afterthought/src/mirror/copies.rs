@@ -22,12 +22,13 @@ pub(super) struct RowChanges {
 }
 
 impl RowChanges {
-    /// Compares one session's rows in archive and index.
+    /// Compares one session's rows in archive and index. `edited` are known to differ.
     pub(super) fn of(
         view: &View<'_>,
         snapshot: &Snapshot,
         raw_ids: &[RawId],
         known_ord: Option<u64>,
+        edited: &HashSet<i64>,
     ) -> Result<Self> {
         let heads = view.heads(raw_ids)?;
         let marks = known_ord.map_or(Ok(Vec::new()), |ord| snapshot.rows_of(ord))?;
@@ -35,15 +36,17 @@ impl RowChanges {
         let present: HashSet<i64> = heads.iter().map(|head| head.id).collect();
 
         let is_changed = |head: &RowHead| {
-            marks.get(&head.id).is_none_or(|mark| (mark.flags & flag::ACTIVE != 0) != head.active)
+            edited.contains(&head.id)
+                || marks.get(&head.id).is_none_or(|mark| (mark.flags & flag::ACTIVE != 0) != head.active)
         };
         let changed: HashSet<i64> =
             heads.iter().filter(|head| is_changed(head)).map(|head| head.id).collect();
         let gone: Vec<i64> = marks.keys().filter(|id| !present.contains(id)).copied().collect();
         let was_copy = |id: i64| marks.get(&id).is_some_and(|mark| mark.flags & flag::COPY != 0);
 
-        // A copy's standing changes only with a row of its own time, or when its original went.
-        let original_may_be_gone = !gone.is_empty();
+        // A copy's standing changes only with a row of its own time, or when its original went or
+        // is another message now.
+        let original_may_be_gone = !gone.is_empty() || !edited.is_empty();
         let candidates = candidates(&heads, |head| {
             changed.contains(&head.id) || (original_may_be_gone && was_copy(head.id))
         });
@@ -79,12 +82,11 @@ fn candidates(heads: &[RowHead], touched: impl Fn(&RowHead) -> bool) -> Vec<Vec<
 fn copies(view: &View<'_>, groups: &[Vec<RowHead>]) -> Result<HashSet<i64>> {
     let mut copies = HashSet::new();
     for group in groups.iter().filter(|group| group.len() > 1) {
-        let mut originals: HashMap<(String, u64), (u8, i64)> = HashMap::new();
+        let mut originals: HashMap<u64, (u8, i64)> = HashMap::new();
         for head in group {
             let Some(message) = view.message(head.id)? else { continue };
             let standing = (rank(message.state), head.id);
-            let original =
-                originals.entry((message.role.clone(), message_hash(&message))).or_insert(standing);
+            let original = originals.entry(message_hash(&message)).or_insert(standing);
             if standing != *original {
                 copies.insert((*original).min(standing).1);
                 *original = (*original).max(standing);

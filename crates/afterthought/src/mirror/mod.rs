@@ -2,6 +2,7 @@
 //! commits it with a checkpoint. Never writes to the archive.
 
 mod copies;
+mod edits;
 mod note;
 mod plan;
 mod sync;
@@ -17,7 +18,7 @@ use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, TrySendError, bounde
 use parking_lot::Mutex;
 
 pub use note::Note;
-pub use verify::{Drift, Verdict, verify};
+pub use verify::{Depth, Drift, Verdict, verify};
 
 use crate::archive::Archive;
 use crate::error::{Error, ErrorKind, Result};
@@ -28,14 +29,17 @@ use crate::model::SyncStats;
 pub(crate) use sync::now_ms;
 use sync::{Synced, Syncer};
 
-/// How closely a sync looks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// How closely a sync looks, from the cheapest on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Level {
     /// What a search does: nothing if the files' stamp is the same; else the rows above the last
     /// one and the session rows; a full comparison when that is cheap or due.
     Quick,
     /// Always compares every session's rows.
     Full,
+    /// Also reads every row, and compares what it says with what was indexed: sees edits in place, and
+    /// flips of flags that no signature holds. Costs a pass over the archive's text.
+    Deep,
 }
 
 /// What a sync found and did.

@@ -42,7 +42,8 @@ impl Plan {
 
     /// Compares every session's rows by signature: whatever adds, removes, hides or restores rows
     /// is seen. One pass over a covering index of the archive, one over three columns of ours.
-    pub(super) fn full(view: &View<'_>, snapshot: &Snapshot) -> Result<Self> {
+    /// With `deep`, every session that has rows is looked into, whatever its signature says.
+    pub(super) fn full(view: &View<'_>, snapshot: &Snapshot, deep: bool) -> Result<Self> {
         let known = snapshot.known_sessions()?;
         let sums = snapshot.sums()?;
         let signatures = view.signatures()?;
@@ -54,7 +55,7 @@ impl Plan {
         for signature in signatures {
             let theirs = SessionSums { rows: signature.rows, id_max: signature.id_max, sum: signature.sum };
             let ours = known.get(&signature.session_id).map(|session| sums_of(&sums, *session));
-            if ours != Some(theirs) {
+            if deep || ours != Some(theirs) {
                 plan.differ(signature.session_id.clone(), signature.raw_ids, theirs.rows, theirs.id_max);
             }
             with_rows.insert(signature.session_id);
@@ -103,7 +104,7 @@ impl Plan {
         let odd_id =
             |(raw_ids, ..): &(Vec<RawId>, u64, i64)| raw_ids.iter().any(|id| !matches!(id, RawId::Text(_)));
         if known.iter().any(row_went) || new_rows.values().any(odd_id) {
-            return Self::full(view, snapshot);
+            return Self::full(view, snapshot, false);
         }
         let orphans =
             new_rows.keys().filter(|id| !with_row.contains(id.as_str())).cloned().map(orphan).collect();
@@ -144,7 +145,7 @@ impl Plan {
 }
 
 /// A session that only its messages tell of.
-fn orphan(id: String) -> Session {
+pub(super) fn orphan(id: String) -> Session {
     Session { id, source: "unknown".to_owned(), orphan: true, ..Session::default() }
 }
 

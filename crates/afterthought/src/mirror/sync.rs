@@ -14,6 +14,7 @@ use crate::model::{Checkpoint, Message, SyncStats};
 use crate::text;
 
 use super::copies::RowChanges;
+use super::edits::edits;
 use super::note::Note;
 use super::plan::{Differing, Plan};
 use super::{Level, Progress, Stop, SyncReport};
@@ -37,6 +38,7 @@ pub(super) struct Synced {
 struct Compared {
     plan: Plan,
     full: bool,
+    deep: bool,
     stamp: Stamp,
     stamped_ms: i64,
     took_ms: u64,
@@ -86,12 +88,12 @@ impl Syncer {
         let mut compared = if locked.checkpoint() == snapshot.checkpoint() {
             compared
         } else {
-            match self.compare(Level::Full, &locked)? {
+            match self.compare(level.max(Level::Full), &locked)? {
                 Some(compared) => compared,
                 None => return Ok(Synced { report: SyncReport::default(), writer: None }),
             }
         };
-        let mut work = Work::new(&locked, std::mem::take(&mut compared.plan.known));
+        let mut work = Work::new(&locked, std::mem::take(&mut compared.plan.known), compared.deep);
         let interrupted = self.carry_out(&compared.plan, &locked, &mut writer, &mut work)?;
         if !interrupted {
             work.checkpoint.id_max = compared.plan.id_max;
@@ -119,15 +121,16 @@ impl Syncer {
         // Another file under the path may differ anywhere.
         let due =
             known.as_ref().is_none_or(|note| note.comparison_due(now_ms()) || !note.stamp.same_file(&stamp));
-        let full = level == Level::Full || !snapshot.checkpoint().complete || due;
+        let full = level != Level::Quick || !snapshot.checkpoint().complete || due;
         if level == Level::Quick && same && (known.is_some_and(|note| note.full) || !full) {
             return Ok(None);
         }
         let began = Instant::now();
+        let deep = level == Level::Deep;
         let plan = self
             .archive
-            .read(|view| if full { Plan::full(view, snapshot) } else { Plan::tail(view, snapshot) })?;
-        Ok(Some(Compared { plan, full, stamp, stamped_ms, took_ms: millis(began) }))
+            .read(|view| if full { Plan::full(view, snapshot, deep) } else { Plan::tail(view, snapshot) })?;
+        Ok(Some(Compared { plan, full, deep, stamp, stamped_ms, took_ms: millis(began) }))
     }
 
     /// Does the plan's work. Returns whether the caller stopped it half-way.
@@ -164,14 +167,17 @@ impl Syncer {
         writer: &mut Writer,
         work: &mut Work,
     ) -> Result<bool> {
+        let ords: Vec<Option<u64>> = group
+            .iter()
+            .map(|session| work.indexed.get(&session.session_id).map(|known| known.ord))
+            .collect();
+        let edited = if work.deep { self.edited(&ords, snapshot, work)? } else { HashSet::new() };
         let changes = self.archive.read(|view| {
-            group
+            let changes = group
                 .iter()
-                .map(|session| {
-                    let ord = work.indexed.get(&session.session_id).map(|known| known.ord);
-                    RowChanges::of(view, snapshot, &session.raw_ids, ord)
-                })
-                .collect::<Result<Vec<_>>>()
+                .zip(&ords)
+                .map(|(session, ord)| RowChanges::of(view, snapshot, &session.raw_ids, *ord, &edited));
+            changes.collect::<Result<Vec<_>>>()
         })?;
         if self.stop.is_set() {
             return Ok(true);
@@ -194,6 +200,19 @@ impl Syncer {
         let stopped = self.write_rows(&rows, snapshot, writer, work)?;
         self.advance(group.iter().map(|session| session.rows).sum::<u64>(), rows.len());
         Ok(stopped)
+    }
+
+    /// Finds the indexed rows of some sessions that no longer say what was indexed.
+    fn edited(&self, ords: &[Option<u64>], snapshot: &Snapshot, work: &mut Work) -> Result<HashSet<i64>> {
+        let mut edited = HashSet::new();
+        for ord in ords.iter().flatten() {
+            for marks in snapshot.texts_of(*ord)?.chunks(BATCH_ROWS_MAX) {
+                let edits = edits(&self.archive, marks)?;
+                edited.extend(edits.found.into_iter().map(|(id, _)| id));
+                work.stats.rows_read += edits.rows_read;
+            }
+        }
+        Ok(edited)
     }
 
     /// Reads and writes rows in bounded batches. Returns whether the caller stopped it.
@@ -275,6 +294,8 @@ struct Row {
 struct Work {
     checkpoint: Checkpoint,
     indexed: HashMap<String, KnownSession>,
+    /// Rows that are indexed already are read and compared too.
+    deep: bool,
     new_ords: HashMap<String, u64>,
     /// Ids written by this sync, where the index held something before it.
     written: HashSet<i64>,
@@ -283,13 +304,14 @@ struct Work {
 }
 
 impl Work {
-    fn new(snapshot: &Snapshot, indexed: HashMap<String, KnownSession>) -> Self {
+    fn new(snapshot: &Snapshot, indexed: HashMap<String, KnownSession>, deep: bool) -> Self {
         let mut checkpoint = snapshot.checkpoint().clone();
         checkpoint.format = FORMAT;
         text::FINGERPRINT.clone_into(&mut checkpoint.analyzer);
         Self {
             checkpoint,
             indexed,
+            deep,
             new_ords: HashMap::new(),
             written: HashSet::new(),
             stats: SyncStats::default(),

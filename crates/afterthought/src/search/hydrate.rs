@@ -1,13 +1,10 @@
 //! Fetches the rows of a page from the archive and makes hits of them. A row that is not what was
 //! indexed is never shown with another's score: it is reported, and the page is filled up again.
 
-use std::sync::Arc;
 use std::time::Instant;
 
-use tantivy::columnar::ColumnValues;
-
 use crate::error::{Error, ErrorKind, Result};
-use crate::index::{SegmentColumns, Snapshot, failed, flag, message_hash};
+use crate::index::{Snapshot, flag};
 use crate::model::{Field, Message, Session};
 use crate::text::Analyzer;
 
@@ -144,16 +141,8 @@ struct Shown<'a> {
 
 /// Tells whether the archive's row is the one that was indexed and ranked.
 fn is_as_indexed(snapshot: &Snapshot, found: &Found, message: &Message) -> Result<bool> {
-    let segment = snapshot.searcher().segment_reader(found.segment);
-    let hash: Arc<dyn ColumnValues<u64>> =
-        segment.fast_fields().column_first_or_default("hash").map_err(failed)?;
-    let flags = SegmentColumns::open(segment)?.flags.get_val(found.doc);
-    let is_set = |bit: u64| flags & bit != 0;
-    let state = message.state;
-    Ok(hash.get_val(found.doc) == message_hash(message)
-        && is_set(flag::ACTIVE) == state.active
-        && is_set(flag::COMPACTED) == state.compacted
-        && is_set(flag::HIDDEN) == state.hidden)
+    let mark = snapshot.text_at(found.segment, found.doc)?;
+    Ok(mark.flags_changed(message) == 0 && !mark.text_changed(message))
 }
 
 /// Returns a hit's place among its session's visible messages; `None` if it is none of them.
