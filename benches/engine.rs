@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use afterthought::text::Analyzer;
 use afterthought::{Engine, Level, Options, SearchRequest};
-use afterthought_tools::archive::{Message, Session, Shape, Writer};
-use afterthought_tools::synthetic;
+use afterthought_tools::archive::{Message, Session, Writer};
+use afterthought_tools::corpus::{self, Plan};
 use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};
 use tempfile::TempDir;
 
@@ -16,7 +16,8 @@ const SEED: u64 = 7;
 
 fn archive() -> TempDir {
     let folder = tempfile::tempdir().expect("a temporary folder");
-    synthetic::write(&folder.path().join("state.db"), Shape::V22, ROWS, SEED).expect("an archive");
+    let path = folder.path().join("state.db");
+    corpus::write(&path, &Plan::new(ROWS, SEED), |_| {}).expect("an archive");
     folder
 }
 
@@ -79,7 +80,7 @@ fn mirror(criterion: &mut Criterion) {
 fn searches(criterion: &mut Criterion) {
     let (archive, index) = (archive(), tempfile::tempdir().expect("a temporary folder"));
     let engine = open(&archive, &index);
-    let words = synthetic::vocabulary();
+    let words = corpus::vocabulary();
     let classes = [
         ("common word", words[0].clone()),
         ("rare word", words[words.len() / 3].clone()),

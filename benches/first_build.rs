@@ -9,8 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use afterthought_tools::archive::Shape;
-use afterthought_tools::synthetic;
+use afterthought_tools::corpus::{self, Field, Plan};
 use clap::Parser;
 use serde_json::{Value, json};
 
@@ -55,13 +54,12 @@ fn main() -> Result<(), Box<dyn Error>> {
         path.clone()
     } else {
         let path = folder.path().join("state.db");
-        let summary = synthetic::write(&path, Shape::V22, arguments.rows, arguments.seed)?;
-        let words = synthetic::vocabulary();
+        let report = corpus::write(&path, &Plan::new(arguments.rows, arguments.seed), |_| {})?;
+        let words = corpus::vocabulary();
         queries.push(words[0].clone());
         queries.push(format!("{} {} {}", words[3], words[40], words[400]));
-        queries.extend(
-            summary.planted.iter().find(|planted| planted.in_reasoning).map(|planted| planted.token.clone()),
-        );
+        let needle = report.planted.iter().find(|planted| planted.field == Field::Reasoning);
+        queries.extend(needle.map(|planted| planted.token.clone()));
         path
     };
     let program = Program { aft, archive, index: folder.path().join("index") };

@@ -2,7 +2,8 @@
 
 use afterthought_tests::Fixture;
 use afterthought_tools::archive::{Fts, Message, Session, Shape, Writer};
-use afterthought_tools::{demo, synthetic};
+use afterthought_tools::corpus::{self, Plan};
+use afterthought_tools::demo;
 use rusqlite::Connection;
 use serde_json::{Value, json};
 
@@ -58,7 +59,7 @@ fn check_figures(fixture: &Fixture) -> Value {
 #[test]
 fn figures_of_the_published_shape_are_those_of_its_sql() {
     let fixture = Fixture::new();
-    synthetic::write(&fixture.archive(), Shape::V22, 5_000, 7).expect("an archive");
+    corpus::write(&fixture.archive(), &Plan::new(5_000, 7), |_| {}).expect("an archive");
     let figures = check_figures(&fixture);
     let share = |name: &str| figures[name].as_f64().unwrap_or_default();
     assert!((share("reasoning_share") - 0.211).abs() < 0.01, "{figures}");

@@ -17,19 +17,6 @@ pub struct Summary {
     pub chars_content: u64,
     /// Characters of `reasoning`; the copy in `reasoning_content` is not counted again.
     pub chars_reasoning: u64,
-    /// Unique tokens hidden in the text; the demo plants none.
-    pub planted: Vec<Planted>,
-}
-
-/// A token that stands in exactly one field of exactly one message.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Planted {
-    /// `needle########` or `marker########`.
-    pub token: String,
-    /// The message that holds it.
-    pub message_id: i64,
-    /// True if only the reasoning holds it, false if only the content does.
-    pub in_reasoning: bool,
 }
 
 impl Summary {

@@ -9,7 +9,7 @@ use super::world::Slots;
 use crate::archive::{Message, Shape, Writer};
 use crate::random::{Random, seed};
 
-/// The shares of the published archive (see [`crate::synthetic`]): rows with any reasoning, and
+/// The shares of the published archive (see [`crate::corpus`]): rows with any reasoning, and
 /// rows with nothing else.
 const REASONING_PER_MILLE: u64 = 211;
 const REASONING_ONLY_PER_MILLE: u64 = 76;

@@ -22,7 +22,7 @@ const COMMON: &str = "the to and of a in is it for that this on with be as not a
     database column worker session message report response release schema update process thread \
     module function string default result output input message order batch record token backup";
 
-/// Returns the words of synthetic text, the commonest first.
+/// Returns the words of a corpus, the commonest first.
 #[must_use]
 pub fn vocabulary() -> Vec<String> {
     let mut random = Random::new(0x5EED);
