@@ -14,7 +14,7 @@ use afterthought::search::IndexState;
 use afterthought::{Depth, Engine, ErrorKind, Level, Options, Outcome, Progress, Reindex, Reindexed};
 use afterthought_tests::{Fixture, aft, ids, search, sync};
 use afterthought_tools::archive::{Message, Session, Shape, Writer};
-use afterthought_tools::synthetic;
+use afterthought_tools::corpus::{self, Plan};
 
 /// Enough that a build takes several batches and can be stopped in the middle.
 const ROWS: u64 = 20_000;
@@ -31,7 +31,7 @@ fn small() -> Fixture {
 
 fn large() -> Fixture {
     let fixture = Fixture::new();
-    synthetic::write(&fixture.archive(), Shape::V22, ROWS, 7).expect("an archive");
+    corpus::write(&fixture.archive(), &Plan::new(ROWS, 7), |_| {}).expect("an archive");
     fixture
 }
 
