@@ -81,6 +81,20 @@ pub enum Freshness {
     Behind(Error),
 }
 
+impl Freshness {
+    /// Returns what the reader of an answer should know.
+    #[must_use]
+    pub fn warning(&self) -> Option<Warning> {
+        match self {
+            // A build under way is said by the answer itself.
+            Self::Fresh(_) | Self::Pending => None,
+            Self::Behind(error) => {
+                Some(Warning::new("not-synced", format!("answered from the last commit: {error}")))
+            }
+        }
+    }
+}
+
 impl Engine {
     /// Opens an archive and its index. Fails if the archive is not there or not an agent's, or if
     /// the index cannot be used; see [`Opening`].
@@ -120,7 +134,11 @@ impl Engine {
                     .because("the folder can only be read"),
             ));
         }
-        let answer = self.mirror.sync(level)?;
+        let answer = match self.mirror.sync(level) {
+            // Many searches during a long sync fill the queue, and can be answered all the same.
+            Err(error) if error.kind() == ErrorKind::Busy => return Ok(Freshness::Behind(error)),
+            answer => answer?,
+        };
         let began = Instant::now();
         loop {
             let left = wait.saturating_sub(began.elapsed());
