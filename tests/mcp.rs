@@ -396,7 +396,8 @@ fn a_signal_ends_it_while_standard_input_is_open() {
 
 #[test]
 fn lines_that_are_no_messages_do_not_end_it() {
-    let mut client = Client::of(&harbor());
+    let fixture = harbor();
+    let mut client = Client::of(&fixture);
     let input = client.input.as_mut().expect("an open pipe");
     input.write_all(b"no JSON\n\n{\n\xff\xfe\n").expect("the server listens");
     assert_eq!(client.page(&json!({"query": "drag"}))["total"]["value"], 1);

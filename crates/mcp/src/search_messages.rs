@@ -36,7 +36,9 @@ struct Arguments {
 
 pub(crate) fn call(engine: &LazyEngine, schema: &JsonObject, given: JsonObject) -> Result<Answer> {
     let page = engine.search(request(read(schema, given)?)?)?;
-    let structured = serde_json::to_value(&page)
+    // By way of text: turned into a value at once, a score would have digits that it has nowhere else.
+    let structured = serde_json::to_string(&page)
+        .and_then(|text| serde_json::from_str(&text))
         .map_err(|error| Error::new(ErrorKind::Internal, "write", "the page").because(error))?;
     Ok(Answer { structured, text: as_text(&page) })
 }
