@@ -122,8 +122,16 @@ fn the_library_depends_on_no_door() {
     let manifest = fs::read_to_string(root().join("crates/afterthought/Cargo.toml")).expect("a manifest");
     let manifest: toml::Table = manifest.parse().expect("a manifest is TOML");
     let dependencies = manifest["dependencies"].as_table().expect("a table");
-    for door in ["tokio", "clap", "axum", "indicatif", "anstream"] {
+    for door in ["tokio", "rmcp", "clap", "axum", "indicatif", "anstream"] {
         assert!(!dependencies.contains_key(door), "{door}");
+    }
+}
+
+#[test]
+fn one_crate_has_an_async_runtime() {
+    for package in ["crates/afterthought", "crates/cli", "tools", "tests", "benches"] {
+        let manifest = fs::read_to_string(root().join(package).join("Cargo.toml")).expect("a manifest");
+        assert!(!manifest.contains("tokio") && !manifest.contains("rmcp"), "{package}");
     }
 }
 

@@ -325,7 +325,8 @@ fn every_file_of_the_folder_is_compared() {
     let files: BTreeSet<String> =
         files.map(|file| file.expect("a file").file_name().to_string_lossy().into_owned()).collect();
     let mut compared: BTreeSet<String> = SCHEMAS.iter().map(|name| format!("{name}.schema.json")).collect();
-    compared.extend(["archive.json", "audit.sql", "errors.json", "index.json"].map(str::to_owned));
+    compared
+        .extend(["archive.json", "audit.sql", "errors.json", "index.json", "mcp.json"].map(str::to_owned));
     assert_eq!(files, compared);
 }
 

@@ -136,6 +136,32 @@ impl Error {
     }
 }
 
+/// An error as programs see it; `schema/error.schema.json` states it.
+#[derive(Clone, Debug, Serialize)]
+pub struct ErrorView {
+    /// The kind.
+    pub kind: ErrorKind,
+    /// The act, the thing and the cause.
+    pub message: String,
+    /// The next step, if one is known.
+    pub hint: Option<String>,
+    /// Whether the same request may succeed a little later.
+    pub retryable: bool,
+}
+
+impl ErrorView {
+    /// Describes an error of which only this is known.
+    pub fn new(kind: ErrorKind, message: impl Into<String>, hint: Option<&str>) -> Self {
+        Self { kind, message: message.into(), hint: hint.map(str::to_owned), retryable: kind.retryable() }
+    }
+}
+
+impl From<&Error> for ErrorView {
+    fn from(error: &Error) -> Self {
+        Self::new(error.kind(), error.to_string(), error.next_step())
+    }
+}
+
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} {}", self.act, self.thing)?;

@@ -37,7 +37,7 @@ pub mod time;
 pub use audit::{Audit, ThoughtWord, WordAudit};
 pub use context::{Context, ContextHit, ContextPage, ContextQuery, Entry};
 pub use engine::{Engine, MessageView, Opening, Options, Shown, Status};
-pub use error::{Error, ErrorKind, Result};
+pub use error::{Error, ErrorKind, ErrorView, Result};
 pub use mirror::{Depth, Freshness, Level, Progress, SyncReport, Verdict};
 pub use model::{Field, Origin, Warning};
 pub use reindex::{Outcome, Reindex, Reindexed};

@@ -12,8 +12,9 @@ use crate::engine::Options;
 use crate::error::Result;
 use crate::index::{Folder, Store};
 use crate::limits::REINDEX_ROUNDS_MAX;
-use crate::mirror::{Depth, Freshness, Level, Mirror, Progress, Verdict, now_ms, verify};
+use crate::mirror::{Depth, Freshness, Level, Mirror, Progress, Verdict, verify};
 use crate::model::SyncStats;
+use crate::time::now_ms;
 
 /// A rebuild under way.
 ///

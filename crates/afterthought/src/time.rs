@@ -1,5 +1,7 @@
 //! Times as people write them: RFC 3339 and its shorter forms, UTC where no zone is given.
 
+use std::time::SystemTime;
+
 use time::format_description::well_known::Rfc3339;
 use time::macros::format_description;
 use time::{Date, OffsetDateTime, PrimitiveDateTime};
@@ -9,6 +11,17 @@ use time::{Date, OffsetDateTime, PrimitiveDateTime};
 pub fn rfc3339(ms: i64) -> Option<String> {
     let moment = OffsetDateTime::from_unix_timestamp_nanos(i128::from(ms) * 1_000_000).ok()?;
     moment.format(&Rfc3339).ok()
+}
+
+/// Returns the present moment, in milliseconds since 1970.
+pub(crate) fn now_ms() -> i64 {
+    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
+}
+
+/// Reads a bound of time as of now. Fails with what could have been written; see [`bound_ms`].
+pub fn bound_now(text: &str) -> Result<i64, &'static str> {
+    bound_ms(text, now_ms()).ok_or("not a date (2026-09-01), date and time, or age (7d, 24h)")
 }
 
 /// Reads a bound of time: an ISO 8601 date or date and time, or how long before `now_ms`, such as

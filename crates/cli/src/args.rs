@@ -62,6 +62,19 @@ pub(crate) enum Command {
     Sessions(Sessions),
     Verify(Verify),
     Audit(Audit),
+    /// Serve the search to an agent, by the Model Context Protocol over standard input and output
+    ///
+    /// Offers one tool, search_messages, with the filters of aft search. A client starts this command
+    /// itself and ends it by closing its standard input. The archive is opened at the first search;
+    /// where that fails, the client gets the reason as the tool's answer.
+    #[command(after_help = "In the configuration of a client, with paths from the root:
+  {\"mcpServers\": {\"afterthought\": {
+    \"command\": \"aft\", \"args\": [\"mcp\", \"--archive\", \"/path/to/state.db\"]}}}
+
+What the tool takes and gives: schema/mcp.json.
+
+Exit codes: 0 the client has gone, 1 unexpected, 2 usage, 130 interrupted.")]
+    Mcp,
     Demo(Demo),
     /// Show where settings come from
     #[command(subcommand)]

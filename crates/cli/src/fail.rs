@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-use afterthought::{Error, ErrorKind};
+use afterthought::{Error, ErrorKind, ErrorView};
 use clap::error::{ContextKind, ContextValue, ErrorKind as ClapKind};
 use clap::{CommandFactory, Parser};
 use serde_json::json;
@@ -57,9 +57,7 @@ impl Failure {
 
 fn say(json: bool, kind: ErrorKind, message: &str, hint: Option<&str>) -> ExitCode {
     if json {
-        let error =
-            json!({"kind": kind.name(), "message": message, "hint": hint, "retryable": kind.retryable()});
-        tell!("{}", json!({ "error": error }));
+        tell!("{}", json!({ "error": ErrorView::new(kind, message, hint) }));
     } else {
         tell!("aft: {message}");
         if let Some(hint) = hint {

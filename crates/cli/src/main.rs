@@ -11,6 +11,7 @@ mod config;
 mod demo;
 mod fail;
 mod index;
+mod mcp;
 mod paint;
 mod paths;
 mod progress;
@@ -59,6 +60,7 @@ fn run(cli: &Cli) -> Result<u8, Failure> {
         Command::Show(show) => show::run(&cli.global, show),
         Command::Session(session) => session::one(&cli.global, session),
         Command::Sessions(sessions) => session::list(&cli.global, sessions),
+        Command::Mcp => mcp::run(&cli.global),
         Command::Demo(demo) => demo::run(&cli.global, demo),
         Command::Config(Config::Show { origin }) => config::show(&cli.global, *origin),
         Command::Completions { shell } => {

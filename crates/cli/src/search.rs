@@ -1,11 +1,12 @@
 //! `aft search`: brings the mirror up to date, asks, prints.
 
-use std::path::{Component, Path, PathBuf};
-use std::time::{Duration, Instant, SystemTime};
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
 
-use afterthought::time::bound_ms;
+use afterthought::search::workspace_path;
+use afterthought::time::bound_now;
 use afterthought::{
-    Engine, Filters, Freshness, Hit, Level, Match, Opening, Origin, Page, SearchRequest, Warning, Weights,
+    Engine, Filters, Hit, Level, Match, Opening, Origin, Page, SearchRequest, Warning, Weights,
 };
 
 use crate::args::{Global, MatchArg, OriginArg, ProgressArg, Search};
@@ -49,12 +50,7 @@ pub(crate) fn freshen(engine: &Engine, wait: Duration) -> Result<Option<Warning>
             "stopped; what was indexed stays, and the next run goes on".to_owned(),
         ));
     }
-    Ok(match freshness {
-        Freshness::Fresh(_) | Freshness::Pending => None,
-        Freshness::Behind(error) => {
-            Some(Warning::new("not-synced", format!("answered from the last commit: {error}")))
-        }
-    })
+    Ok(freshness.warning())
 }
 
 fn request(args: &Search) -> Result<SearchRequest, Failure> {
@@ -103,24 +99,14 @@ fn weights(args: &Search) -> Weights {
     weights
 }
 
-/// Returns a folder as archives name them: by its absolute path.
 pub(crate) fn workspace(folder: Option<&str>) -> Result<Option<String>, Failure> {
-    let Some(folder) = folder else { return Ok(None) };
-    if folder.is_empty() {
-        return Err(Failure::Usage("--workspace: name a folder".to_owned()));
-    }
-    let climbs = Path::new(folder).components().any(|part| part == Component::ParentDir);
-    let path = if climbs { std::fs::canonicalize(folder)? } else { std::path::absolute(folder)? };
-    Ok(Some(path.display().to_string()))
+    let path = folder.map(workspace_path).transpose();
+    path.map_err(|why| Failure::Usage(format!("--workspace {}: {why}", quoted(folder.unwrap_or_default()))))
 }
 
 pub(crate) fn bound(flag: &str, text: Option<&str>) -> Result<Option<i64>, Failure> {
-    let Some(text) = text else { return Ok(None) };
-    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
-    let now_ms = i64::try_from(now.as_millis()).unwrap_or(i64::MAX);
-    let unreadable =
-        || Failure::Usage(format!("{flag} {text}: not a date (2026-09-01), date and time, or age (7d, 24h)"));
-    bound_ms(text, now_ms).map(Some).ok_or_else(unreadable)
+    let bound = text.map(bound_now).transpose();
+    bound.map_err(|why| Failure::Usage(format!("{flag} {}: {why}", text.unwrap_or_default())))
 }
 
 /// Writes a page for people: who said it where and when, then the place that matched.

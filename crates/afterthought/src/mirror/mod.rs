@@ -24,9 +24,8 @@ use crate::archive::Archive;
 use crate::error::{Error, ErrorKind, Result};
 use crate::index::{Folder, Store};
 use crate::limits::WRITER_QUEUE_MAX;
-use crate::model::SyncStats;
+use crate::model::{SyncStats, Warning};
 
-pub(crate) use sync::now_ms;
 use sync::{Synced, Syncer};
 
 /// How closely a sync looks, from the cheapest on.
@@ -77,6 +76,20 @@ pub enum Freshness {
     Behind(Error),
 }
 
+impl Freshness {
+    /// Returns what the reader of an answer should know.
+    #[must_use]
+    pub fn warning(&self) -> Option<Warning> {
+        match self {
+            // A build under way is said by the answer itself.
+            Self::Fresh(_) | Self::Pending => None,
+            Self::Behind(error) => {
+                Some(Warning::new("not-synced", format!("answered from the last commit: {error}")))
+            }
+        }
+    }
+}
+
 /// A handle to the writer thread. Dropping it stops the thread: a sync under way commits what it
 /// has, a finished one lets its merges end.
 pub struct Mirror {
@@ -107,15 +120,18 @@ impl Mirror {
     }
 
     /// Brings the index up to date, waiting at most `wait`; work under way goes on afterwards.
-    /// `watch` is called about ten times a second meanwhile. Fails as busy when too many syncs wait
-    /// already.
+    /// `watch` is called about ten times a second meanwhile.
     pub fn freshen(
         &self,
         level: Level,
         wait: Duration,
         mut watch: impl FnMut(Option<Progress>),
     ) -> Result<Freshness> {
-        let answer = self.sync(level)?;
+        let answer = match self.sync(level) {
+            // Many searches during a long sync fill the queue, and can be answered all the same.
+            Err(error) if error.kind() == ErrorKind::Busy => return Ok(Freshness::Behind(error)),
+            answer => answer?,
+        };
         let began = Instant::now();
         loop {
             let left = wait.saturating_sub(began.elapsed());

@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
-use std::time::{Instant, SystemTime};
+use std::time::Instant;
 
 use parking_lot::Mutex;
 
@@ -12,6 +12,7 @@ use crate::index::{FORMAT, Folder, KnownSession, Snapshot, Store, Writer};
 use crate::limits::{BATCH_BYTES_MAX, BATCH_ROWS_MAX, COMMIT_AGE_MS_MAX, COMMIT_FIRST_MS_MAX};
 use crate::model::{Checkpoint, Message, SyncStats};
 use crate::text;
+use crate::time::now_ms;
 
 use super::copies::RowChanges;
 use super::edits::edits;
@@ -397,9 +398,4 @@ fn groups(sessions: &[Differing]) -> Vec<&[Differing]> {
 
 fn millis(since: Instant) -> u64 {
     u64::try_from(since.elapsed().as_millis()).unwrap_or(u64::MAX)
-}
-
-pub(crate) fn now_ms() -> i64 {
-    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
-    i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
 }

@@ -18,6 +18,6 @@ pub use explain::{Part, Work};
 pub use hydrate::Fetch;
 pub use page::{Count, Hit, IndexState, IndexView, Page};
 pub use pool::Pool;
-pub use request::{Filters, Match, SearchRequest, Weights};
+pub use request::{Filters, Match, SearchRequest, Weights, workspace_path};
 pub use run::search;
 pub use sessions::{SessionList, SessionView, list_sessions};

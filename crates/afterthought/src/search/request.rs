@@ -1,5 +1,9 @@
 //! What a caller asks for, with its defaults and bounds.
 
+use std::path::{Component, Path};
+
+use serde::Deserialize;
+
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::{BOOST_MAX, PAGE_DEPTH_MAX, PAGE_HITS_DEFAULT, PAGE_HITS_MAX};
 use crate::model::{Boosts, Field, Origin};
@@ -69,7 +73,8 @@ impl SearchRequest {
 }
 
 /// Whether a hit needs every word.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Match {
     /// Any word makes a hit; more of them rank higher.
     Any,
@@ -100,6 +105,17 @@ pub struct Filters {
     pub include_inactive: bool,
     /// Also rows that repeat a message shown already.
     pub include_copies: bool,
+}
+
+/// Returns a folder as archives name them: by its absolute path. Fails with the reason, where there
+/// is no such folder to climb out of.
+pub fn workspace_path(folder: &str) -> std::result::Result<String, String> {
+    if folder.is_empty() {
+        return Err("name a folder".to_owned());
+    }
+    let climbs = Path::new(folder).components().any(|part| part == Component::ParentDir);
+    let path = if climbs { std::fs::canonicalize(folder) } else { std::path::absolute(folder) };
+    path.map(|path| path.display().to_string()).map_err(|error| error.to_string())
 }
 
 /// How much a match in each field counts, and words that stand together.

@@ -1,0 +1,67 @@
+//! The door for agents: tools over one archive, by the Model Context Protocol. The only place with an
+//! async runtime. Holds no search logic, and nothing but protocol reaches standard output.
+
+mod answer;
+mod arguments;
+mod engine;
+mod search_messages;
+mod server;
+
+use std::sync::Arc;
+
+use afterthought::{Error, ErrorKind, Options, Result};
+use rmcp::ServiceExt;
+use rmcp::service::ServerInitializeError;
+use rmcp::transport::io::stdio_pipes;
+use tokio_util::sync::CancellationToken;
+
+use engine::LazyEngine;
+use server::Server;
+
+/// Serves one client over standard input and output until it closes standard input. Opens nothing
+/// before the first search. Fails as interrupted at Ctrl-C or SIGTERM, whose handler it sets for
+/// the process.
+pub fn serve_stdio(options: Options) -> Result<()> {
+    let mut runtime = tokio::runtime::Builder::new_current_thread();
+    let runtime = runtime.enable_all().build().map_err(|error| failed(Box::new(error)))?;
+    let stop = CancellationToken::new();
+    stop_at_signals(stop.clone());
+    let engine = Arc::new(LazyEngine::new(options));
+    let served = runtime.block_on(serve(Server::new(Arc::clone(&engine)), stop));
+    // A read of standard input that is under way cannot be called off, so nobody waits for it.
+    runtime.shutdown_background();
+    // Here a sync under way commits what it has.
+    drop(engine);
+    served
+}
+
+async fn serve(server: Server, stop: CancellationToken) -> Result<()> {
+    // A token of its own: the service cancels what it was given whenever it ends.
+    match server.serve_with_ct(stdio_pipes(), stop.child_token()).await {
+        Ok(running) => drop(running.waiting().await.map_err(|error| failed(Box::new(error)))?),
+        // A client may leave before it said anything.
+        Err(ServerInitializeError::ConnectionClosed(_) | ServerInitializeError::Cancelled) => {}
+        Err(error) => return Err(failed(Box::new(error))),
+    }
+    if stop.is_cancelled() {
+        return Err(Error::new(ErrorKind::Interrupted, "serve", "standard input").because("stopped"));
+    }
+    Ok(())
+}
+
+fn stop_at_signals(stop: CancellationToken) {
+    let set = ctrlc::set_handler(move || {
+        // Answers under way are still written; a second signal does not wait for them.
+        if stop.is_cancelled() {
+            std::process::exit(130);
+        }
+        stop.cancel();
+    });
+    if let Err(error) = set {
+        tracing::warn!(%error, "Ctrl-C will end the server at once");
+    }
+}
+
+fn failed(cause: Box<dyn std::error::Error + Send + Sync>) -> Error {
+    Error::new(ErrorKind::Internal, "serve", "standard input").because(cause)
+}
