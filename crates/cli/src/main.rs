@@ -7,6 +7,7 @@ macro_rules! tell {
 
 mod args;
 mod audit;
+mod bench;
 mod config;
 mod demo;
 mod fail;
@@ -52,6 +53,8 @@ fn run(cli: &Cli) -> Result<u8, Failure> {
         Command::Index(index) => index::run(&cli.global, index),
         Command::Status => status::status(&cli.global),
         Command::Audit(audit) => audit::run(&cli.global, audit),
+        Command::Bench(bench) => bench::run(&cli.global, bench),
+        Command::BenchTwin(twin) => bench::twin(twin),
         Command::Verify => status::verify(&cli.global),
         Command::Show(show) => show::run(&cli.global, show),
         Command::Session(session) => session::one(&cli.global, session),

@@ -1,0 +1,256 @@
+//! The rival: the same rows in `SQLite`, with reasoning as a fourth column of the agent's newest FTS5
+//! layout, and the scan that needs no index. Both answer what we answer: ten whole rows with
+//! snippets, and the total.
+//!
+//! What favours FTS5 is done: `optimize` after the build, a log instead of a journal, ids and flags
+//! before the large texts, statements prepared once, a cache as large as is useful.
+
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use afterthought::Result;
+use rusqlite::types::Value;
+use rusqlite::{Connection, Row, params_from_iter};
+use serde::Serialize;
+
+use crate::failed;
+use crate::question::{Condition, PAGE_HITS, Question};
+
+/// The agent's view of what FTS5 indexes, tool rows cut at 8,192 characters, with reasoning as one
+/// more column; and the trigger that keeps the index true to an insert.
+const LAYOUT: &str = "
+    CREATE VIEW messages_fts_src AS SELECT id,
+        CASE WHEN role = 'tool' THEN substr(coalesce(content, ''), 1, 8192) ELSE content END AS content,
+        tool_name, tool_calls,
+        nullif(trim(coalesce(reasoning, '') || CASE
+            WHEN coalesce(reasoning_content, '') = coalesce(reasoning, '') THEN ''
+            ELSE ' ' || coalesce(reasoning_content, '') END), '') AS reasoning
+    FROM messages;
+    CREATE VIRTUAL TABLE messages_fts USING fts5(
+        content, tool_name, tool_calls, reasoning, content = 'messages_fts_src', content_rowid = 'id');
+    CREATE TRIGGER messages_fts_insert AFTER INSERT ON messages BEGIN
+        INSERT INTO messages_fts(rowid, content, tool_name, tool_calls, reasoning)
+        SELECT id, content, tool_name, tool_calls, reasoning FROM messages_fts_src WHERE id = new.id;
+    END;";
+
+/// What a search shows. Flags are 0 or 1 in the copy.
+const VISIBLE: &str = "(m.active = 1 OR m.compacted = 1) AND m.display_kind IS NOT 'hidden' \
+    AND m.role <> 'session_meta'";
+
+/// What a hit shows, besides its snippet.
+const SHOWN: &str = "m.id, m.session_id, m.role, m.timestamp, s.source, s.title, m.content, m.tool_calls, \
+    m.reasoning, m.reasoning_content";
+
+/// How much of the database a connection keeps in memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cache {
+    /// 2 MB: `SQLite`'s own default, and what the agent runs with.
+    Shipped,
+    /// 256 MB.
+    Large,
+}
+
+/// What a build of the FTS5 index cost.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Built {
+    /// Seconds to read every row and index it, until it stands in the database.
+    pub rebuild_s: f64,
+    /// Seconds to merge the index into its smallest form.
+    pub optimize_s: f64,
+    /// Bytes of the index's pages.
+    pub index_bytes: u64,
+}
+
+/// One answer.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Answer {
+    /// How many messages match; `None` where it was not asked.
+    pub total: Option<u64>,
+    /// The page, best first.
+    pub hits: Vec<Found>,
+}
+
+/// One hit.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Found {
+    /// The message.
+    pub id: i64,
+    /// Its session's source and title, its role and time, and the rest that a page shows.
+    pub head: Vec<String>,
+    /// The text around the match.
+    pub snippet: String,
+    /// Bytes of the texts that were read to show it.
+    pub text_bytes: usize,
+}
+
+/// A connection that answers as FTS5 or by scanning.
+pub struct Rival {
+    connection: Connection,
+}
+
+impl Rival {
+    /// Builds the FTS5 index in a copy of an archive. Fails if there is one.
+    pub fn build(path: &Path) -> Result<Built> {
+        let rival = Self::open(path, Cache::Large)?;
+        let run = |sql: &str| -> Result<f64> {
+            let began = Instant::now();
+            rival.connection.execute_batch(sql).map_err(failed("build FTS5 index in", path.display()))?;
+            Ok(began.elapsed().as_secs_f64())
+        };
+        run(LAYOUT)?;
+        let rebuild_s = run(
+            "INSERT INTO messages_fts(messages_fts) VALUES ('rebuild'); PRAGMA wal_checkpoint(TRUNCATE)",
+        )?;
+        let optimize_s = run(
+            "INSERT INTO messages_fts(messages_fts) VALUES ('optimize'); PRAGMA wal_checkpoint(TRUNCATE)",
+        )?;
+        let bytes = "SELECT sum(pgsize) FROM dbstat WHERE name LIKE 'messages_fts%' AND aggregate";
+        let bytes = rival.connection.query_row(bytes, [], |row| row.get::<_, i64>(0));
+        let index_bytes = bytes.map_err(failed("measure FTS5 index in", path.display()))?.unsigned_abs();
+        Ok(Built { rebuild_s, optimize_s, index_bytes })
+    }
+
+    /// Opens a copy of an archive, as an agent would.
+    pub fn open(path: &Path, cache: Cache) -> Result<Self> {
+        let open = || -> rusqlite::Result<Connection> {
+            let connection = Connection::open(path)?;
+            connection.busy_timeout(Duration::from_secs(10))?;
+            connection.set_prepared_statement_cache_capacity(64);
+            connection.pragma_update(None, "synchronous", "NORMAL")?;
+            if cache == Cache::Large {
+                connection.pragma_update(None, "cache_size", -262_144)?;
+            }
+            Ok(connection)
+        };
+        Ok(Self { connection: open().map_err(failed("open the rival's database", path.display()))? })
+    }
+
+    /// Returns the connection, for statistics and for inserts.
+    #[must_use]
+    pub fn connection(&self) -> &Connection {
+        &self.connection
+    }
+
+    /// Answers by FTS5: its ten best by its own rank, and the total.
+    pub fn fts5(&self, question: &Question) -> Result<Answer> {
+        let mut answer = self.fts5_page(question)?;
+        let condition = fts5_condition(question);
+        let sql = format!(
+            "SELECT count(*) FROM messages_fts JOIN messages m ON m.id = messages_fts.rowid WHERE {}",
+            condition.sql
+        );
+        answer.total = Some(self.count(&sql, &condition)?);
+        Ok(answer)
+    }
+
+    /// Answers by FTS5 without the total, which is the dearer half of a common word.
+    pub fn fts5_page(&self, question: &Question) -> Result<Answer> {
+        let condition = fts5_condition(question);
+        let sql = format!(
+            "SELECT {SHOWN}, snippet(messages_fts, -1, '>>>', '<<<', '...', 40) FROM messages_fts \
+             JOIN messages m ON m.id = messages_fts.rowid LEFT JOIN sessions s ON s.id = m.session_id \
+             WHERE {} ORDER BY rank LIMIT {PAGE_HITS}",
+            condition.sql
+        );
+        let hits = self.rows(&sql, &condition, |row, texts| {
+            let snippet = row.get_ref(SHOWN_COLUMNS)?.as_str_or_null()?.unwrap_or_default().to_owned();
+            found(row, texts, snippet)
+        })?;
+        Ok(Answer { total: None, hits })
+    }
+
+    /// Answers by scanning: the ten newest, and the total. Newest by id, which lets the page end
+    /// early; by time, as proposed, every row has to be looked at twice.
+    pub fn scan(&self, question: &Question) -> Result<Answer> {
+        let condition = visible_and(question.scan(), question);
+        let sql = format!(
+            "SELECT {SHOWN} FROM messages m LEFT JOIN sessions s ON s.id = m.session_id \
+             WHERE {} ORDER BY m.id DESC LIMIT {PAGE_HITS}",
+            condition.sql
+        );
+        let words = question.first_words().to_lowercase();
+        let hits = self.rows(&sql, &condition, |row, texts| {
+            let snippet = texts.iter().find_map(|text| cut(text, &words)).unwrap_or_default();
+            found(row, texts, snippet)
+        })?;
+        let sql = format!("SELECT count(*) FROM messages m WHERE {}", condition.sql);
+        Ok(Answer { total: Some(self.count(&sql, &condition)?), hits })
+    }
+
+    fn count(&self, sql: &str, condition: &Condition) -> Result<u64> {
+        let count = || {
+            let mut statement = self.connection.prepare_cached(sql)?;
+            statement.query_row(params_from_iter(&condition.values), |row| row.get::<_, i64>(0))
+        };
+        count().map(i64::unsigned_abs).map_err(failed("count with", sql))
+    }
+
+    fn rows(
+        &self,
+        sql: &str,
+        condition: &Condition,
+        mut found: impl FnMut(&Row<'_>, &[&str]) -> rusqlite::Result<Found>,
+    ) -> Result<Vec<Found>> {
+        let mut read = || {
+            let mut statement = self.connection.prepare_cached(sql)?;
+            let mut rows = statement.query(params_from_iter(&condition.values))?;
+            let mut hits = Vec::with_capacity(PAGE_HITS);
+            while let Some(row) = rows.next()? {
+                // Whole, as every page here reads them: content, tool calls, reasoning.
+                let texts: Vec<&str> = (SHOWN_HEAD..SHOWN_COLUMNS)
+                    .map(|column| Ok(row.get_ref(column)?.as_str_or_null().ok().flatten().unwrap_or("")))
+                    .collect::<rusqlite::Result<_>>()?;
+                hits.push(found(row, &texts)?);
+            }
+            Ok(hits)
+        };
+        read().map_err(failed::<rusqlite::Error>("search with", sql))
+    }
+}
+
+/// Columns of [`SHOWN`] that come before the texts, and all of them.
+const SHOWN_HEAD: usize = 6;
+const SHOWN_COLUMNS: usize = 10;
+
+fn found(row: &Row<'_>, texts: &[&str], snippet: String) -> rusqlite::Result<Found> {
+    let head = (1..SHOWN_HEAD).map(|column| {
+        Ok(match row.get::<_, Value>(column) {
+            Ok(Value::Text(text)) => text,
+            Ok(Value::Real(number)) => number.to_string(),
+            Ok(Value::Integer(number)) => number.to_string(),
+            _ => String::new(),
+        })
+    });
+    Ok(Found {
+        id: row.get(0)?,
+        head: head.collect::<rusqlite::Result<_>>()?,
+        snippet,
+        text_bytes: texts.iter().map(|text| text.len()).sum(),
+    })
+}
+
+fn fts5_condition(question: &Question) -> Condition {
+    let matches =
+        Condition { sql: "messages_fts MATCH ?1".to_owned(), values: vec![Value::Text(question.fts5())] };
+    visible_and(matches, question)
+}
+
+fn visible_and(mut condition: Condition, question: &Question) -> Condition {
+    condition.sql += &format!(" AND {VISIBLE}");
+    if let Some(role) = &question.role {
+        condition.values.push(Value::Text(role.clone()));
+        condition.sql += &format!(" AND m.role IN (?{})", condition.values.len());
+    }
+    condition
+}
+
+/// Characters of a scan's snippet, and how many of them stand before the word.
+const SNIPPET_CHARS: usize = 120;
+const SNIPPET_BEFORE: usize = 40;
+
+/// Cuts a snippet around a word; `None` where the text does not hold it.
+fn cut(text: &str, words: &str) -> Option<String> {
+    let at = text.to_ascii_lowercase().find(words)?;
+    let before = text[..at].chars().count().saturating_sub(SNIPPET_BEFORE);
+    Some(text.chars().skip(before).take(SNIPPET_CHARS).collect())
+}
