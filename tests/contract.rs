@@ -21,7 +21,7 @@ mod pages;
 mod tables;
 
 /// Every JSON Schema of `schema/`.
-const SCHEMAS: [&str; 14] = [
+const SCHEMAS: [&str; 15] = [
     "search",
     "status",
     "show",
@@ -31,6 +31,7 @@ const SCHEMAS: [&str; 14] = [
     "verify",
     "audit",
     "audit-word",
+    "bench",
     "index",
     "demo",
     "config",

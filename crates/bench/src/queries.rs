@@ -40,7 +40,12 @@ const KEYS: [&str; 9] =
 pub(crate) fn given(text: &str) -> Mix {
     let mut mix = Mix::default();
     for line in text.lines().map(str::trim).filter(|line| !line.is_empty()) {
-        mix.push("given query", "from the file of queries".to_owned(), Question::any(line));
+        let question = Question::any(line);
+        if question.first_words().is_empty() {
+            mix.left_out.push(format!("{line}: it asks for nothing"));
+        } else {
+            mix.push("given query", "from the file of queries".to_owned(), question);
+        }
     }
     mix
 }
@@ -52,7 +57,7 @@ pub(crate) fn choose(rival: &Rival, rows: u64, seed: u64) -> Result<Mix> {
     let mut choose = || -> rusqlite::Result<Mix> {
         let words = Vocabulary::read(connection, rows, &mut random)?;
         let mut mix = Mix::default();
-        match words.common() {
+        match words.common(connection)? {
             Some((word, share)) => mix.push("common word", share, Question::any(&word)),
             None => mix.left_out.push("common word: the archive holds no word".to_owned()),
         }
@@ -66,7 +71,7 @@ pub(crate) fn choose(rival: &Rival, rows: u64, seed: u64) -> Result<Mix> {
         }
         match phrase(connection, &words, &mut random)? {
             Some((phrase, about)) => mix.push("phrase", about, Question::any(&phrase)),
-            None => mix.left_out.push("phrase: no two words stand side by side more than once".to_owned()),
+            None => mix.left_out.push("phrase: no two known words stand side by side".to_owned()),
         }
         match words.needle(connection, &mut random)? {
             Some(needle) => {
@@ -99,8 +104,8 @@ struct Vocabulary {
     rows: u64,
     /// Words of more than half of the rows with their rows; else the commonest.
     common: Vec<(String, u64)>,
-    /// Words of 2 rows up to a tenth of them.
-    middling: HashMap<String, u64>,
+    /// Words of at least two rows, with their rows.
+    known: HashMap<String, u64>,
     needles: Vec<String>,
     /// Pairs of Han that begin a run, with their rows.
     han: HashMap<String, u64>,
@@ -109,13 +114,13 @@ struct Vocabulary {
 impl Vocabulary {
     fn read(connection: &Connection, rows: u64, random: &mut Random) -> rusqlite::Result<Self> {
         connection.execute_batch(
-            "CREATE VIRTUAL TABLE temp.words USING fts5vocab('main', 'messages_fts', 'row');
-             CREATE VIRTUAL TABLE temp.columns USING fts5vocab('main', 'messages_fts', 'col');",
+            "CREATE VIRTUAL TABLE IF NOT EXISTS temp.words USING fts5vocab('main', 'messages_fts', 'row');
+             CREATE VIRTUAL TABLE IF NOT EXISTS temp.columns USING fts5vocab('main', 'messages_fts', 'col');",
         )?;
         let mut found = Self {
             rows,
             common: Vec::new(),
-            middling: HashMap::new(),
+            known: HashMap::new(),
             needles: Vec::new(),
             han: HashMap::new(),
         };
@@ -152,17 +157,26 @@ impl Vocabulary {
             self.common.push((term.to_owned(), rows));
             self.common.sort_by_key(|(_, rows)| std::cmp::Reverse(*rows));
         }
-        if rows >= 2 && rows * 10 <= self.rows {
-            self.middling.insert(term.to_owned(), rows);
+        if rows >= 2 {
+            self.known.insert(term.to_owned(), rows);
         }
     }
 
-    /// Returns the rarest of the words that stand in more than half of the rows, else the commonest.
-    fn common(&self) -> Option<(String, String)> {
-        let (word, rows) = self.common.last()?;
-        let percent = rows * 100 / self.rows.max(1);
-        let rule = if rows * 2 > self.rows { "the rarest above 50 %" } else { "the commonest; none in 50 %" };
-        Some((word.clone(), format!("in {percent} % of rows: {rule}")))
+    /// Tells whether a word stands in some rows, and in a tenth of them at most.
+    fn is_middling(&self, word: &str) -> bool {
+        self.known.get(word).is_some_and(|rows| rows * 10 <= self.rows)
+    }
+
+    /// Returns the rarest of the words that what was said holds in more than half of the rows, else the
+    /// commonest.
+    fn common(&self, connection: &Connection) -> rusqlite::Result<Option<(String, String)>> {
+        let Some((word, said)) = self.common.last() else { return Ok(None) };
+        let sql = "SELECT doc FROM temp.words WHERE term = ?1";
+        let rows: i64 = connection.query_row(sql, [word], |row| row.get(0))?;
+        let percent = rows.unsigned_abs() * 100 / self.rows.max(1);
+        let is_common = said * 2 > self.rows;
+        let rule = if is_common { "the rarest that is said in half of them" } else { "the commonest said" };
+        Ok(Some((word.clone(), format!("in {percent} % of rows; {rule}"))))
     }
 
     fn needle(&self, connection: &Connection, random: &mut Random) -> rusqlite::Result<Option<String>> {
@@ -218,10 +232,8 @@ fn three_words(
 ) -> rusqlite::Result<Option<String>> {
     for _ in 0..SAMPLES_MAX {
         let Some(text) = sample(connection, random)? else { return Ok(None) };
-        let found: BTreeSet<&str> = text
-            .split(|c: char| !c.is_alphanumeric())
-            .filter(|word| words.middling.contains_key(*word))
-            .collect();
+        let found: BTreeSet<&str> =
+            text.split(|c: char| !c.is_alphanumeric()).filter(|word| words.is_middling(word)).collect();
         let mut found: Vec<&str> = found.into_iter().collect();
         if found.len() >= 3 {
             let three: Vec<&str> = (0..3).map(|_| found.swap_remove(random.index(found.len()))).collect();
@@ -243,7 +255,7 @@ fn phrase(
     for _ in 0..SAMPLES_MAX {
         let Some(text) = sample(connection, random)? else { break };
         let blanks: Vec<&str> = text.split(' ').collect();
-        let known = |word: &str| is_word(word) && words.middling.contains_key(word);
+        let known = |word: &str| is_word(word) && words.known.contains_key(word);
         let pairs: Vec<&[&str]> = blanks
             .windows(2)
             .filter(|pair| pair.iter().all(|word| known(word)) && pair[0] != pair[1])
@@ -278,5 +290,86 @@ fn sample(connection: &Connection, random: &mut Random) -> rusqlite::Result<Opti
     match from(first.saturating_add_unsigned(offset))? {
         Some(text) => Ok(Some(text)),
         None => from(first),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use afterthought::archive::Archive;
+    use afterthought_tools::archive::{Fts, Message, Session, Shape, Writer};
+    use tempfile::TempDir;
+
+    use super::*;
+    use crate::rival::Cache;
+
+    fn rival(messages: &[Message]) -> (TempDir, Rival) {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let (state, copy) = (folder.path().join("state.db"), folder.path().join("copy.db"));
+        let mut writer = Writer::create(&state, Shape::V22, Fts::None).expect("a new archive");
+        writer.session(&Session::new("s")).expect("a session");
+        for message in messages {
+            writer.message("s", message).expect("a row");
+        }
+        writer.close().expect("a clean close");
+        Archive::at(&state, false).and_then(|archive| archive.copy_rows(&copy, |_| {})).expect("a copy");
+        Rival::build(&copy).expect("an FTS5 index");
+        let rival = Rival::open(&copy, Cache::Shipped).expect("a rival");
+        (folder, rival)
+    }
+
+    fn query<'a>(mix: &'a Mix, name: &str) -> Option<&'a str> {
+        let class = mix.classes.iter().find(|class| class.name == name);
+        class.map(|class| class.question.query.as_str())
+    }
+
+    #[test]
+    fn a_needle_stands_in_one_row_and_only_in_its_reasoning() {
+        let (_folder, rival) = rival(&[
+            Message::user("heronry of every kind"),
+            Message::assistant("a pelican").with_reasoning("cormorant and pelican and heronry"),
+            Message { active: false, ..Message::thought("albatross") },
+            Message::thought("pelican"),
+        ]);
+        for seed in 0..20 {
+            let mix = choose(&rival, 4, seed).expect("a choice");
+            assert_eq!(query(&mix, "needle in reasoning"), Some("cormorant"));
+        }
+    }
+
+    #[test]
+    fn han_is_asked_for_by_its_commonest_pair() {
+        let messages = ["数据库连接", "数据 lost", "记忆断裂"].map(Message::user);
+        let (_folder, rival) = rival(&messages);
+        let mix = choose(&rival, 3, 7).expect("a choice");
+        assert_eq!(query(&mix, "two Han characters"), Some("数据"));
+    }
+
+    #[test]
+    fn words_come_from_one_message_and_phrases_stand_in_one() {
+        let mut messages: Vec<Message> = (0..30).map(|_| Message::user("again the same")).collect();
+        messages.extend((0..2).map(|_| Message::user("again heron, pelican; the cormorant")));
+        let (_folder, rival) = rival(&messages);
+        let mix = choose(&rival, 32, 7).expect("a choice");
+        let mut three: Vec<&str> = query(&mix, "three words, all").expect("three words").split(' ').collect();
+        three.sort_unstable();
+        assert_eq!(three, ["cormorant", "heron", "pelican"]);
+        let phrase = query(&mix, "phrase").expect("a phrase");
+        assert_eq!(rival.fts5(&Question::any(phrase)).expect("FTS5").total, Some(30), "{phrase}");
+        assert_eq!(query(&mix, "common word"), Some("same"));
+    }
+
+    #[test]
+    fn an_archive_without_words_is_asked_nothing() {
+        let (_folder, rival) = rival(&[]);
+        let mix = choose(&rival, 0, 7).expect("a choice");
+        assert_eq!((mix.classes.len(), mix.left_out.len()), (0, 5), "{mix:?}");
+    }
+
+    #[test]
+    fn given_queries_are_asked_as_they_stand() {
+        let mix = given("lock order\n\n  \"a phrase\"  \n\"\"\n");
+        assert_eq!(mix.left_out, ["\"\": it asks for nothing"]);
+        let queries: Vec<&str> = mix.classes.iter().map(|class| class.question.query.as_str()).collect();
+        assert_eq!(queries, ["lock order", "\"a phrase\""]);
     }
 }

@@ -104,7 +104,7 @@ impl Rival {
         let optimize_s = run(
             "INSERT INTO messages_fts(messages_fts) VALUES ('optimize'); PRAGMA wal_checkpoint(TRUNCATE)",
         )?;
-        let bytes = "SELECT sum(pgsize) FROM dbstat WHERE name LIKE 'messages_fts%' AND aggregate";
+        let bytes = "SELECT sum(pgsize) FROM dbstat WHERE name LIKE 'messages_fts%' AND aggregate = TRUE";
         let bytes = rival.connection.query_row(bytes, [], |row| row.get::<_, i64>(0));
         let index_bytes = bytes.map_err(failed("measure FTS5 index in", path.display()))?.unsigned_abs();
         Ok(Built { rebuild_s, optimize_s, index_bytes })
@@ -125,9 +125,16 @@ impl Rival {
         Ok(Self { connection: open().map_err(failed("open the rival's database", path.display()))? })
     }
 
-    /// Returns the connection, for statistics and for inserts.
-    #[must_use]
-    pub fn connection(&self) -> &Connection {
+    /// Appends a row as an agent does, with all that its trigger does.
+    pub fn append(&self, session_id: &str, content: &str) -> Result<()> {
+        let sql = "INSERT INTO messages (session_id, role, active, compacted, content, timestamp) \
+            VALUES (?1, 'user', 1, 0, ?2, 1.8e9)";
+        let insert = || self.connection.prepare_cached(sql)?.execute([session_id, content]);
+        insert().map(drop).map_err(failed::<rusqlite::Error>("append to", session_id))
+    }
+
+    /// Returns the connection, for statistics.
+    pub(crate) fn connection(&self) -> &Connection {
         &self.connection
     }
 
@@ -146,12 +153,7 @@ impl Rival {
     /// Answers by FTS5 without the total, which is the dearer half of a common word.
     pub fn fts5_page(&self, question: &Question) -> Result<Answer> {
         let condition = fts5_condition(question);
-        let sql = format!(
-            "SELECT {SHOWN}, snippet(messages_fts, -1, '>>>', '<<<', '...', 40) FROM messages_fts \
-             JOIN messages m ON m.id = messages_fts.rowid LEFT JOIN sessions s ON s.id = m.session_id \
-             WHERE {} ORDER BY rank LIMIT {PAGE_HITS}",
-            condition.sql
-        );
+        let sql = page_sql(&condition);
         let hits = self.rows(&sql, &condition, |row, texts| {
             let snippet = row.get_ref(SHOWN_COLUMNS)?.as_str_or_null()?.unwrap_or_default().to_owned();
             found(row, texts, snippet)
@@ -229,6 +231,15 @@ fn found(row: &Row<'_>, texts: &[&str], snippet: String) -> rusqlite::Result<Fou
     })
 }
 
+fn page_sql(condition: &Condition) -> String {
+    format!(
+        "SELECT {SHOWN}, snippet(messages_fts, -1, '>>>', '<<<', '...', 40) FROM messages_fts \
+         JOIN messages m ON m.id = messages_fts.rowid LEFT JOIN sessions s ON s.id = m.session_id \
+         WHERE {} ORDER BY rank LIMIT {PAGE_HITS}",
+        condition.sql
+    )
+}
+
 fn fts5_condition(question: &Question) -> Condition {
     let matches =
         Condition { sql: "messages_fts MATCH ?1".to_owned(), values: vec![Value::Text(question.fts5())] };
@@ -253,4 +264,119 @@ fn cut(text: &str, words: &str) -> Option<String> {
     let at = text.to_ascii_lowercase().find(words)?;
     let before = text[..at].chars().count().saturating_sub(SNIPPET_BEFORE);
     Some(text.chars().skip(before).take(SNIPPET_CHARS).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use afterthought::archive::Archive;
+    use afterthought::{Engine, Level, Options};
+    use afterthought_tools::archive::{Fts, Message, Session, Shape, Writer};
+    use tempfile::TempDir;
+
+    use super::*;
+
+    /// Returns an archive's copy with both indexes, and who answers from them.
+    fn sides(write: impl FnOnce(&mut Writer) -> rusqlite::Result<()>) -> (TempDir, Rival, Engine) {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let (state, copy) = (folder.path().join("state.db"), folder.path().join("copy.db"));
+        let mut writer = Writer::create(&state, Shape::V22, Fts::None).expect("a new archive");
+        writer.session(&Session::new("s")).expect("a session");
+        write(&mut writer).expect("rows");
+        writer.close().expect("a clean close");
+        Archive::at(&state, false).and_then(|archive| archive.copy_rows(&copy, |_| {})).expect("a copy");
+        Rival::build(&copy).expect("an FTS5 index");
+        let rival = Rival::open(&copy, Cache::Shipped).expect("a rival");
+        let engine = Engine::open(&Options::new(&copy, folder.path().join("index"))).expect("an engine");
+        engine.freshen(Level::Full, Duration::MAX, |_| {}).expect("a sync");
+        (folder, rival, engine)
+    }
+
+    fn talk(writer: &mut Writer) -> rusqlite::Result<()> {
+        for message in [
+            Message::user("the lock order is wrong"),
+            Message::assistant("order the lock again").with_reasoning("the lease has the lock first"),
+            Message::thought("only a cormorant knows the lease"),
+            Message::tool("terminal", "lock lock lock and no order"),
+            Message { active: false, ..Message::user("the lock order was taken back") },
+            Message { active: false, compacted: true, ..Message::user("the lock order was summed up") },
+            Message::new("session_meta", "the lock order of nobody"),
+        ] {
+            writer.message("s", &message)?;
+        }
+        Ok(())
+    }
+
+    fn ids(answer: &Answer) -> Vec<i64> {
+        let mut ids: Vec<i64> = answer.hits.iter().map(|hit| hit.id).collect();
+        ids.sort_unstable();
+        ids
+    }
+
+    #[test]
+    fn work_is_equal_on_plain_words() {
+        let (_folder, rival, engine) = sides(talk);
+        for (question, expect) in [
+            (Question::any("lock"), vec![1, 2, 4, 6]),
+            (Question::any("lease wrong"), vec![1, 2, 3]),
+            (Question::all("lease first"), vec![2]),
+            (Question::any("\"lock order\""), vec![1, 6]),
+            (Question::any("lock").of_role("user"), vec![1, 6]),
+            (Question::any("+lock NOT wrong"), vec![2, 4, 6]),
+            (Question::any("cormorant"), vec![3]),
+            (Question::any("heron"), vec![]),
+        ] {
+            let page = engine.search(question.request()).expect("a page");
+            let mut ours: Vec<i64> = page.results.iter().filter_map(|hit| hit.message_id).collect();
+            ours.sort_unstable();
+            let (fts5, scan) = (rival.fts5(&question).expect("FTS5"), rival.scan(&question).expect("a scan"));
+            assert_eq!((&ours, &ids(&fts5), &ids(&scan)), (&expect, &expect, &expect), "{question:?}");
+            let total = Some(expect.len() as u64);
+            assert_eq!((Some(page.total.value), fts5.total, scan.total), (total, total, total));
+        }
+    }
+
+    #[test]
+    fn a_hit_is_read_whole_and_shows_where_it_matched() {
+        let (_folder, rival, _) = sides(talk);
+        let fts5 = rival.fts5(&Question::any("cormorant")).expect("FTS5");
+        assert_eq!(fts5.hits[0].snippet, "only a >>>cormorant<<< knows the lease");
+        assert_eq!(fts5.hits[0].head[..2], ["s", "assistant"]);
+        let scan = rival.scan(&Question::any("cormorant")).expect("a scan");
+        assert_eq!(scan.hits[0].snippet, "only a cormorant knows the lease");
+        assert_eq!(rival.fts5_page(&Question::any("lock")).expect("FTS5").total, None);
+    }
+
+    #[test]
+    fn tool_output_is_cut_where_the_agent_cuts_it() {
+        let long = |writer: &mut Writer| {
+            let output = format!("{}cormorant", "word ".repeat(2_000));
+            writer.message("s", &Message::tool("terminal", &output)).map(drop)
+        };
+        let (_folder, rival, engine) = sides(long);
+        let question = Question::any("cormorant");
+        assert_eq!(rival.fts5(&question).expect("FTS5").total, Some(0));
+        assert_eq!(rival.scan(&question).expect("a scan").total, Some(1));
+        assert_eq!(engine.search(question.request()).expect("a page").total.value, 1);
+    }
+
+    #[test]
+    fn an_appended_row_is_found() {
+        let (_folder, rival, _) = sides(|_| Ok(()));
+        rival.append("s", "a heron").expect("a row");
+        assert_eq!(rival.fts5(&Question::any("heron")).expect("FTS5").total, Some(1));
+    }
+
+    #[test]
+    fn fts5_ranks_by_itself_and_only_for_the_page() {
+        let (_folder, rival, _) = sides(talk);
+        let sql = format!("EXPLAIN QUERY PLAN {}", page_sql(&fts5_condition(&Question::any("lock"))));
+        let mut explain = rival.connection.prepare(&sql).expect("a statement");
+        let steps =
+            explain.query_map([fts5_condition(&Question::any("lock")).values[0].clone()], |row| row.get(3));
+        let steps: Vec<String> = steps.and_then(Iterator::collect).expect("a plan");
+        assert!(steps[0].starts_with("SCAN messages_fts VIRTUAL TABLE"), "{steps:?}");
+        assert!(!steps.iter().any(|step| step.contains("TEMP B-TREE")), "nothing sorts but FTS5: {steps:?}");
+    }
 }
