@@ -8,7 +8,7 @@ use rusqlite::{Connection, OptionalExtension};
 
 use crate::failed;
 use crate::question::Question;
-use crate::rival::Rival;
+use crate::rival::{Rival, text};
 
 /// A kind of query, and the query that stands for it here.
 #[derive(Clone, Debug, PartialEq)]
@@ -185,8 +185,8 @@ impl Vocabulary {
             WHERE messages_fts MATCH ?1 AND m.role = 'assistant' AND (m.active = 1 OR m.compacted = 1) \
             AND m.display_kind IS NOT 'hidden'";
         let mut shown = connection.prepare(sql)?;
-        for _ in 0..self.needles.len() {
-            let needle = &self.needles[random.index(self.needles.len())];
+        let (before, after) = self.needles.split_at(random.index(self.needles.len()));
+        for needle in after.iter().chain(before) {
             if shown.query_row([format!("\"{needle}\"")], |_| Ok(())).optional()?.is_some() {
                 return Ok(Some(needle.clone()));
             }
@@ -282,10 +282,10 @@ fn sample(connection: &Connection, random: &mut Random) -> rusqlite::Result<Opti
     let (first, last): (i64, i64) =
         connection.prepare_cached(range)?.query_row([], |row| Ok((row.get(0)?, row.get(1)?)))?;
     let offset = random.below(last.abs_diff(first).saturating_add(1));
-    let sql = "SELECT CAST(content AS TEXT) FROM messages WHERE id >= ?1 AND role IN ('user', 'assistant') \
+    let sql = "SELECT content FROM messages WHERE id >= ?1 AND role IN ('user', 'assistant') \
         AND (active = 1 OR compacted = 1) AND content <> '' ORDER BY id LIMIT 1";
     let mut select = connection.prepare_cached(sql)?;
-    let mut from = |id: i64| select.query_row([id], |row| row.get(0)).optional();
+    let mut from = |id: i64| select.query_row([id], |row| row.get_ref(0).map(text)).optional();
     // Behind the last such row, begin again.
     match from(first.saturating_add_unsigned(offset))? {
         Some(text) => Ok(Some(text)),

@@ -9,7 +9,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use afterthought::Result;
-use rusqlite::types::Value;
+use rusqlite::types::{Value, ValueRef};
 use rusqlite::{Connection, Row, params_from_iter};
 use serde::Serialize;
 
@@ -155,7 +155,7 @@ impl Rival {
         let condition = fts5_condition(question);
         let sql = page_sql(&condition);
         let hits = self.rows(&sql, &condition, |row, texts| {
-            let snippet = row.get_ref(SHOWN_COLUMNS)?.as_str_or_null()?.unwrap_or_default().to_owned();
+            let snippet = text(row.get_ref(SHOWN_COLUMNS)?);
             found(row, texts, snippet)
         })?;
         Ok(Answer { total: None, hits })
@@ -191,7 +191,7 @@ impl Rival {
         &self,
         sql: &str,
         condition: &Condition,
-        mut found: impl FnMut(&Row<'_>, &[&str]) -> rusqlite::Result<Found>,
+        mut found: impl FnMut(&Row<'_>, &[String]) -> rusqlite::Result<Found>,
     ) -> Result<Vec<Found>> {
         let mut read = || {
             let mut statement = self.connection.prepare_cached(sql)?;
@@ -199,8 +199,8 @@ impl Rival {
             let mut hits = Vec::with_capacity(PAGE_HITS);
             while let Some(row) = rows.next()? {
                 // Whole, as every page here reads them: content, tool calls, reasoning.
-                let texts: Vec<&str> = (SHOWN_HEAD..SHOWN_COLUMNS)
-                    .map(|column| Ok(row.get_ref(column)?.as_str_or_null().ok().flatten().unwrap_or("")))
+                let texts: Vec<String> = (SHOWN_HEAD..SHOWN_COLUMNS)
+                    .map(|column| row.get_ref(column).map(text))
                     .collect::<rusqlite::Result<_>>()?;
                 hits.push(found(row, &texts)?);
             }
@@ -214,21 +214,24 @@ impl Rival {
 const SHOWN_HEAD: usize = 6;
 const SHOWN_COLUMNS: usize = 10;
 
-fn found(row: &Row<'_>, texts: &[&str], snippet: String) -> rusqlite::Result<Found> {
-    let head = (1..SHOWN_HEAD).map(|column| {
-        Ok(match row.get::<_, Value>(column) {
-            Ok(Value::Text(text)) => text,
-            Ok(Value::Real(number)) => number.to_string(),
-            Ok(Value::Integer(number)) => number.to_string(),
-            _ => String::new(),
-        })
-    });
+fn found(row: &Row<'_>, texts: &[String], snippet: String) -> rusqlite::Result<Found> {
+    let head = (1..SHOWN_HEAD).map(|column| row.get_ref(column).map(text));
     Ok(Found {
         id: row.get(0)?,
         head: head.collect::<rusqlite::Result<_>>()?,
         snippet,
-        text_bytes: texts.iter().map(|text| text.len()).sum(),
+        text_bytes: texts.iter().map(String::len).sum(),
     })
+}
+
+/// Reads any value as text; what is damaged as far as it is whole.
+pub(crate) fn text(value: ValueRef<'_>) -> String {
+    match value {
+        ValueRef::Null => String::new(),
+        ValueRef::Integer(number) => number.to_string(),
+        ValueRef::Real(number) => number.to_string(),
+        ValueRef::Text(bytes) | ValueRef::Blob(bytes) => String::from_utf8_lossy(bytes).into_owned(),
+    }
 }
 
 fn page_sql(condition: &Condition) -> String {

@@ -21,7 +21,7 @@ use crate::question::Question;
 use crate::report::{
     ArchiveFacts, Build, Builds, Case, Figure, InProcess, Ratios, Report, RunSettings, Totals, WholeProcess,
 };
-use crate::rival::{Cache, Rival};
+use crate::rival::{Cache, Rival, text};
 
 /// What to measure, and how.
 #[derive(Clone, Debug)]
@@ -229,8 +229,10 @@ fn number(count: u64) -> f64 {
 fn cases(mix: &Mix, copy: &Connection) -> Result<Vec<Class>> {
     let sql = "SELECT role FROM messages WHERE role NOT IN ('tool', 'session_meta') GROUP BY role \
         ORDER BY count(*) DESC LIMIT 1";
-    let role: Option<String> =
-        copy.query_row(sql, [], |row| row.get(0)).optional().map_err(failed("count in", "the copy"))?;
+    let role: Option<String> = copy
+        .query_row(sql, [], |row| row.get_ref(0).map(text))
+        .optional()
+        .map_err(failed("count in", "the copy"))?;
     let both = |class: &Class| {
         let of_role =
             role.as_ref().map(|role| Class { question: class.question.of_role(role), ..class.clone() });
