@@ -35,7 +35,7 @@ fn open(archive: &TempDir, index: &TempDir) -> Engine {
 fn copy(archive: &TempDir, folder: &Path) -> PathBuf {
     let path = folder.join("rival.db");
     let archive = Archive::at(&archive.path().join("state.db"), false).expect("an archive");
-    archive.copy_rows(&path, |_| {}).expect("a copy");
+    archive.copy_rows(&path, |_| Ok(())).expect("a copy");
     path
 }
 

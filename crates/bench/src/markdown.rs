@@ -288,9 +288,9 @@ fn table(head: &[&str], rows: &[Vec<String>]) -> String {
         let cells = row.iter().zip(&widths).map(|(text, width)| format!(" {:<width$} |", cell(text)));
         format!("|{}\n", cells.collect::<String>())
     };
-    let rule: String = widths.iter().map(|width| format!("{}|", "-".repeat(width + 2))).collect();
+    let rule: Vec<String> = widths.iter().map(|width| "-".repeat(width + 2)).collect();
     let rows: String = rows.iter().map(|row| line(row)).collect();
-    format!("{}|{rule}\n{rows}", line(&head))
+    format!("{}|{}|\n{rows}", line(&head), rule.join("|"))
 }
 
 #[cfg(test)]
@@ -374,7 +374,7 @@ mod tests {
 
     #[test]
     fn a_report_reads_as_text() {
-        expect![[r##"
+        expect![[r#"
             # aft bench
 
             |          |                                                                                                                    |
@@ -443,7 +443,7 @@ mod tests {
             - FTS5 does not see a tool's output beyond 8,192 characters, nor one that is encoded JSON; nor reasoning that stands only in details. Ours does.
             - Ours also finds the parts of `getUserById` and `v2`; FTS5 finds only the whole.
             - The scan finds substrings: `port` in `report`. It does not look into encoded JSON, folds the case of ASCII only, and knows no accents.
-        "##]]
+        "#]]
             .assert_eq(&report(vec![case(), Case { role: Some("user".to_owned()), ..case() }]).markdown());
     }
 

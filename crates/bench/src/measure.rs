@@ -61,21 +61,22 @@ fn shuffle<T>(items: &mut [T], random: &mut Random) {
 }
 
 fn figure(times: &[Duration]) -> Figure {
-    let mut ms: Vec<f64> = times.iter().map(|time| time.as_secs_f64() * 1_000.0).collect();
-    ms.sort_by(f64::total_cmp);
+    let mut times = times.to_vec();
+    times.sort_unstable();
+    let ms = |percent| quantile(&times, percent).as_secs_f64() * 1_000.0;
     Figure {
-        runs: ms.len(),
-        min_ms: quantile(&ms, 0),
-        median_ms: quantile(&ms, 50),
-        p99_ms: (ms.len() >= RUNS_FOR_P99).then(|| quantile(&ms, 99)),
-        max_ms: quantile(&ms, 100),
+        runs: times.len(),
+        min_ms: ms(0),
+        median_ms: ms(50),
+        p99_ms: (times.len() >= RUNS_FOR_P99).then(|| ms(99)),
+        max_ms: ms(100),
     }
 }
 
-/// Returns the smallest value that at least `percent` of 100 do not exceed; 0 of none.
-fn quantile(sorted: &[f64], percent: usize) -> f64 {
+/// Returns the smallest time that at least `percent` of 100 do not exceed; 0 of none.
+fn quantile(sorted: &[Duration], percent: usize) -> Duration {
     let rank = (sorted.len() * percent).div_ceil(100).max(1);
-    sorted.get(rank - 1).copied().unwrap_or(0.0)
+    sorted.get(rank - 1).copied().unwrap_or_default()
 }
 
 #[cfg(test)]
@@ -84,12 +85,12 @@ mod tests {
 
     #[test]
     fn quantiles_are_values_that_were_measured() {
-        let hundred: Vec<f64> = (1..=100).map(f64::from).collect();
-        let of = |values: &[f64]| [0, 50, 99, 100].map(|percent| quantile(values, percent));
-        assert_eq!(of(&hundred), [1.0, 50.0, 99.0, 100.0]);
-        assert_eq!(of(&[1.0, 2.0, 3.0]), [1.0, 2.0, 3.0, 3.0]);
-        assert_eq!(of(&[7.0]), [7.0; 4]);
-        assert_eq!(of(&[]), [0.0; 4]);
+        let times = |ms: &[u64]| ms.iter().copied().map(Duration::from_millis).collect::<Vec<_>>();
+        let of = |ms: &[u64]| [0, 50, 99, 100].map(|percent| quantile(&times(ms), percent).as_millis());
+        assert_eq!(of(&(1..=100).collect::<Vec<_>>()), [1, 50, 99, 100]);
+        assert_eq!(of(&[1, 2, 3]), [1, 2, 3, 3]);
+        assert_eq!(of(&[7]), [7; 4]);
+        assert_eq!(of(&[]), [0; 4]);
     }
 
     #[test]

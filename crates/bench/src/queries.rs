@@ -311,7 +311,7 @@ mod tests {
             writer.message("s", message).expect("a row");
         }
         writer.close().expect("a clean close");
-        Archive::at(&state, false).and_then(|archive| archive.copy_rows(&copy, |_| {})).expect("a copy");
+        Archive::at(&state, false).and_then(|archive| archive.copy_rows(&copy, |_| Ok(()))).expect("a copy");
         Rival::build(&copy).expect("an FTS5 index");
         let rival = Rival::open(&copy, Cache::Shipped).expect("a rival");
         (folder, rival)

@@ -288,7 +288,7 @@ mod tests {
         writer.session(&Session::new("s")).expect("a session");
         write(&mut writer).expect("rows");
         writer.close().expect("a clean close");
-        Archive::at(&state, false).and_then(|archive| archive.copy_rows(&copy, |_| {})).expect("a copy");
+        Archive::at(&state, false).and_then(|archive| archive.copy_rows(&copy, |_| Ok(()))).expect("a copy");
         Rival::build(&copy).expect("an FTS5 index");
         let rival = Rival::open(&copy, Cache::Shipped).expect("a rival");
         let engine = Engine::open(&Options::new(&copy, folder.path().join("index"))).expect("an engine");

@@ -78,7 +78,7 @@ impl Settings {
 pub fn run(settings: &Settings, mut tell: impl FnMut(&str)) -> Result<Report> {
     let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
     let archive = Archive::at(&settings.archive, settings.allow_copy)?;
-    let stored = archive.read(|view| view.stored_bytes())?;
+    let stored = archive.stored_bytes()?;
     // A copy, two indexes of up to the text's size together, and the log while FTS5 builds its own.
     check_space(&settings.folder, stored / 2 * 5 + SPACE_BYTES_MIN)?;
     let folder = private_folder(&settings.folder)?;
@@ -88,8 +88,7 @@ pub fn run(settings: &Settings, mut tell: impl FnMut(&str)) -> Result<Report> {
         index: folder.path().join("index"),
     };
     tell(&format!("copying {} MB of text", stored / 1_000_000));
-    archive.copy_rows(&program.copy, |_| {})?;
-    settings.check_stop()?;
+    archive.copy_rows(&program.copy, |_| settings.check_stop())?;
     tell("building the FTS5 index");
     let fts5 = program.build_fts5()?;
     settings.check_stop()?;

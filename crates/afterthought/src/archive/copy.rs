@@ -19,14 +19,17 @@ const COPY_ROWS_MAX: i64 = 5_000;
 /// them never walks through a large text.
 const FIRST: [&str; 6] = ["id", "session_id", "role", "active", "compacted", "display_kind"];
 
+/// The columns that can be large.
+const TEXTS: [&str; 5] = ["content", "tool_calls", "reasoning", "reasoning_content", "reasoning_details"];
+
 impl Archive {
     /// Writes every session and message into a new database at `into`, with the columns that are read
     /// here and no others; absent ones are NULL, and visibility is spelled out in `active` and
     /// `compacted`. Rows that are written meanwhile may be in it or not.
     ///
     /// Fails if the archive cannot be read, or the new database cannot be written. Reads the whole
-    /// archive once, in short transactions; `watch` hears how many messages are copied.
-    pub fn copy_rows(&self, into: &Path, mut watch: impl FnMut(u64)) -> Result<()> {
+    /// archive once, in short transactions; `watch` hears how many messages are copied, and a failure of its own ends it.
+    pub fn copy_rows(&self, into: &Path, mut watch: impl FnMut(u64) -> Result<()>) -> Result<()> {
         let refused = |error| {
             Error::new(ErrorKind::Internal, "copy the archive's rows to", into.display()).because(error)
         };
@@ -52,22 +55,21 @@ impl Archive {
             })?;
             transaction.commit().map_err(refused)?;
             copied += rows;
-            watch(copied);
+            watch(copied)?;
             next = last.and_then(|last| last.checked_add(1));
         }
         copy.execute_batch(FINISH).map_err(refused)
     }
-}
 
-impl View<'_> {
     /// Returns how many bytes of text the rows hold as they are stored. Reads their lengths only.
     pub fn stored_bytes(&self) -> Result<u64> {
-        let texts = ["content", "tool_calls", "reasoning", "reasoning_content", "reasoning_details"];
-        let lengths = texts.map(|name| format!("coalesce(octet_length({name}), 0)")).join(" + ");
-        let sql =
-            format!("{} SELECT coalesce(sum({lengths}), 0) FROM messages", self.columns.complete_tables);
-        let read = || self.connection.query_row(&sql, [], |row| row.get::<_, i64>(0));
-        read().map(i64::unsigned_abs).map_err(|error| self.failed(error))
+        let lengths = TEXTS.map(|name| format!("coalesce(octet_length({name}), 0)")).join(" + ");
+        self.read(|view| {
+            let tables = &view.columns.complete_tables;
+            let sql = format!("{tables} SELECT coalesce(sum({lengths}), 0) FROM messages");
+            let bytes = view.connection.query_row(&sql, [], |row| row.get::<_, i64>(0));
+            bytes.map(i64::unsigned_abs).map_err(|error| view.failed(error))
+        })
     }
 }
 
@@ -80,7 +82,7 @@ fn message_columns() -> Vec<&'static str> {
 fn layout(columns: &[&str]) -> String {
     let sessions: Vec<&str> = SESSION_REQUIRED.into_iter().chain(SESSION_LIGHT).collect();
     format!(
-        "PRAGMA page_size = 4096; PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; \
+        "PRAGMA page_size = 4096; PRAGMA journal_mode = MEMORY; PRAGMA synchronous = OFF; \
          CREATE TABLE messages ({} INTEGER PRIMARY KEY, {}); CREATE TABLE sessions ({});",
         columns[0],
         columns[1..].join(", "),
