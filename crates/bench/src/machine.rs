@@ -6,7 +6,6 @@ use std::process::Child;
 
 use afterthought::{Error, ErrorKind, Result};
 
-use crate::failed;
 use crate::report::{Machine, Versions};
 
 /// Asks the system about itself.
@@ -47,13 +46,15 @@ fn locked(name: &str) -> &'static str {
 
 /// Refuses a folder whose disk surely does not hold `bytes` more.
 pub(crate) fn check_space(folder: &Path, bytes: u64) -> Result<()> {
-    let disk = rustix::fs::statvfs(folder).map_err(failed("ask for the free space of", folder.display()))?;
+    let refused = || Error::new(ErrorKind::IndexUnavailable, "measure in", folder.display());
+    let disk = rustix::fs::statvfs(folder)
+        .map_err(|error| refused().because(error).hint("name a folder that is there with --dir"))?;
     let free = disk.f_bavail.saturating_mul(disk.f_frsize);
     if free >= bytes {
         return Ok(());
     }
     let (needed, free) = (bytes.div_ceil(1_000_000), free / 1_000_000);
-    Err(Error::new(ErrorKind::IndexUnavailable, "measure in", folder.display())
+    Err(refused()
         .because(format!("{needed} MB are needed for a copy and two indexes, and {free} MB are free"))
         .hint("name a folder on a larger disk with --dir"))
 }
