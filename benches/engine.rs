@@ -1,11 +1,15 @@
-//! Criterion benches over a 20,000-row archive: analysis, first build, a one-row sync, and searches
-//! by class. `cargo bench -p afterthought-benches`
+//! Criterion benches over a 20,000-row archive: analysis, planning, and beside their twins in FTS5 a
+//! first build, a one-row sync, and searches by class. `cargo bench -p afterthought-benches`
 
 use std::hint::black_box;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use afterthought::archive::Archive;
 use afterthought::text::Analyzer;
 use afterthought::{Engine, Level, Options, SearchRequest};
+use afterthought_bench::Question;
+use afterthought_bench::rival::{Cache, Rival};
 use afterthought_tools::archive::{Message, Session, Writer};
 use afterthought_tools::corpus::{self, Plan};
 use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};
@@ -26,6 +30,14 @@ fn open(archive: &TempDir, index: &TempDir) -> Engine {
         Engine::open(&Options::new(archive.path().join("state.db"), index.path())).expect("an engine");
     engine.freshen(Level::Full, Duration::MAX, |_| {}).expect("a sync");
     engine
+}
+
+/// Copies the archive's rows to where FTS5 may index them.
+fn copy(archive: &TempDir, folder: &Path) -> PathBuf {
+    let path = folder.join("rival.db");
+    let archive = Archive::at(&archive.path().join("state.db"), false).expect("an archive");
+    archive.copy_rows(&path, |_| Ok(())).expect("a copy");
+    path
 }
 
 fn analysis(criterion: &mut Criterion) {
@@ -51,22 +63,40 @@ fn analysis(criterion: &mut Criterion) {
     }
 }
 
-fn mirror(criterion: &mut Criterion) {
+fn builds(criterion: &mut Criterion) {
     let archive = archive();
-    let mut group = criterion.benchmark_group("mirror");
+    let mut group = criterion.benchmark_group("first build");
     group.sample_size(10);
     group.throughput(Throughput::Elements(ROWS));
-    group.bench_function("first build", |bencher| {
-        let folder = || tempfile::tempdir().expect("a temporary folder");
+    let folder = || tempfile::tempdir().expect("a temporary folder");
+    group.bench_function("ours", |bencher| {
         bencher.iter_batched(folder, |index| drop(open(&archive, &index)), BatchSize::PerIteration);
     });
-    group.throughput(Throughput::Elements(1));
+    group.bench_function("fts5", |bencher| {
+        let copied = || {
+            let folder = folder();
+            let path = copy(&archive, folder.path());
+            (folder, path)
+        };
+        let build = |(folder, path): (TempDir, PathBuf)| {
+            Rival::build(&path).expect("an FTS5 index");
+            folder
+        };
+        bencher.iter_batched(copied, build, BatchSize::PerIteration);
+    });
+}
+
+/// What one new row costs: our sync after it, and FTS5's trigger within its insert.
+fn one_row(criterion: &mut Criterion) {
+    let archive = archive();
+    let mut group = criterion.benchmark_group("one new row");
+    group.sample_size(20);
     let mut writer = Writer::open(&archive.path().join("state.db")).expect("the archive");
     writer.session(&Session::new("bench")).expect("a session");
     writer.close().expect("a clean close");
     let index = tempfile::tempdir().expect("a temporary folder");
     let engine = open(&archive, &index);
-    group.bench_function("one-row sync", |bencher| {
+    group.bench_function("ours", |bencher| {
         let append = || {
             let mut writer = Writer::open(&archive.path().join("state.db")).expect("the archive");
             writer.message("bench", &Message::user("one more row")).expect("a row");
@@ -75,26 +105,57 @@ fn mirror(criterion: &mut Criterion) {
         let sync = |()| engine.freshen(Level::Quick, Duration::MAX, |_| {}).expect("a sync");
         bencher.iter_batched(append, sync, BatchSize::PerIteration);
     });
+    let path = copy(&archive, index.path());
+    Rival::build(&path).expect("an FTS5 index");
+    let rival = Rival::open(&path, Cache::Shipped).expect("a rival");
+    group.bench_function("fts5", |bencher| {
+        bencher.iter(|| rival.append("bench", black_box("one more row")).expect("a row"));
+    });
 }
 
-fn searches(criterion: &mut Criterion) {
+/// Planning and little else: every word is unknown, so no posting is read and no row is shown.
+fn plans(criterion: &mut Criterion) {
     let (archive, index) = (archive(), tempfile::tempdir().expect("a temporary folder"));
     let engine = open(&archive, &index);
-    let words = corpus::vocabulary();
-    let classes = [
-        ("common word", words[0].clone()),
-        ("rare word", words[words.len() / 3].clone()),
-        ("three words", format!("{} {} {}", words[3], words[40], words[400])),
-        ("phrase", format!("\"{} {}\"", words[0], words[1])),
-        ("two Han characters", "数据".to_owned()),
-    ];
-    let mut group = criterion.benchmark_group("search");
-    for (name, query) in classes {
+    let unknown: Vec<String> = (0..8).map(|word| format!("qqxunknown{word}")).collect();
+    let mut group = criterion.benchmark_group("plan");
+    for (name, query) in [("one word", unknown[0].clone()), ("eight words", unknown.join(" "))] {
         group.bench_function(name, |bencher| {
             bencher.iter(|| engine.search(SearchRequest::new(black_box(query.as_str()))).expect("a page"));
         });
     }
 }
 
-criterion_group!(benches, analysis, mirror, searches);
+fn searches(criterion: &mut Criterion) {
+    let (archive, index) = (archive(), tempfile::tempdir().expect("a temporary folder"));
+    let path = copy(&archive, index.path());
+    Rival::build(&path).expect("an FTS5 index");
+    let rival = Rival::open(&path, Cache::Large).expect("a rival");
+    let engine = open(&archive, &index);
+    let words = corpus::vocabulary();
+    let three = format!("{} {} {}", words[3], words[40], words[400]);
+    let classes = [
+        ("common word", Question::any(&words[0])),
+        ("rare word", Question::any(&words[words.len() / 3])),
+        ("three words, any", Question::any(&three)),
+        ("three words, all", Question::all(&three)),
+        ("phrase", Question::any(&format!("\"{} {}\"", words[0], words[1]))),
+        ("two Han characters", Question::any("数据")),
+    ];
+    for (name, question) in classes {
+        let mut group = criterion.benchmark_group(format!("search, {name}"));
+        group.bench_function("ours", |bencher| {
+            bencher.iter(|| engine.search(black_box(&question).request()).expect("a page"));
+        });
+        group.bench_function("fts5", |bencher| {
+            bencher.iter(|| rival.fts5(black_box(&question)).expect("a page"));
+        });
+    }
+}
+
+criterion_group! {
+    name = benches;
+    config = Criterion::default().warm_up_time(Duration::from_secs(1)).measurement_time(Duration::from_secs(3));
+    targets = analysis, builds, one_row, plans, searches
+}
 criterion_main!(benches);

@@ -1,1 +1,1 @@
-//! Benches and measurements only; see `engine.rs` and `first_build.rs`.
+//! Benches only; see `engine.rs`. Measurements on an archive of one's own: `aft bench`.

@@ -127,9 +127,27 @@ fn the_library_depends_on_no_door() {
     }
 }
 
+/// Packages of the workspace that may know `SQLite`: those that read, write and measure archives.
+const SQLITE: [&str; 4] = ["afterthought", "afterthought-bench", "afterthought-tests", "afterthought-tools"];
+
+#[test]
+fn doors_know_no_database() {
+    let workspace = fs::read_to_string(root().join("Cargo.toml")).expect("a manifest");
+    let workspace: toml::Table = workspace.parse().expect("a manifest is TOML");
+    let members = workspace["workspace"]["members"].as_array().expect("a list");
+    for member in members.iter().filter_map(toml::Value::as_str) {
+        let manifest = fs::read_to_string(root().join(member).join("Cargo.toml")).expect("a manifest");
+        let manifest: toml::Table = manifest.parse().expect("a manifest is TOML");
+        let name = manifest["package"]["name"].as_str().expect("a name");
+        let knows = |dependency| manifest["dependencies"].get(dependency).is_some();
+        assert!(!knows("rusqlite") || SQLITE.contains(&name), "{name} depends on rusqlite");
+        assert!(!knows("tantivy") || name == "afterthought", "{name} depends on tantivy");
+    }
+}
+
 #[test]
 fn one_crate_has_an_async_runtime() {
-    for package in ["crates/afterthought", "crates/cli", "tools", "tests", "benches"] {
+    for package in ["crates/afterthought", "crates/bench", "crates/cli", "tools", "tests", "benches"] {
         let manifest = fs::read_to_string(root().join(package).join("Cargo.toml")).expect("a manifest");
         assert!(!manifest.contains("tokio") && !manifest.contains("rmcp"), "{package}");
     }
@@ -157,7 +175,16 @@ fn the_map_names_every_room_and_nothing_else() {
     for (room, path) in there {
         assert!(room == "lib" || mapped.contains(&path), "ARCHITECTURE.md does not name {}", path.display());
     }
-    for package in ["crates/afterthought", "crates/cli", "schema", "tests", "benches", "tools"] {
+    for package in [
+        "crates/afterthought",
+        "crates/bench",
+        "crates/cli",
+        "crates/mcp",
+        "schema",
+        "tests",
+        "benches",
+        "tools",
+    ] {
         assert!(mapped.contains(&root().join(package)), "ARCHITECTURE.md does not name {package}");
     }
 }

@@ -2,6 +2,7 @@
 //! proven equal. What can be read of an odd row is found, what cannot is counted, and no row keeps
 //! another from being found.
 
+use afterthought::archive::Archive;
 use afterthought::{
     Depth, Engine, ErrorKind, Filters, Hit, Options, Origin, Page, SearchRequest, SyncReport,
 };
@@ -902,7 +903,24 @@ fn mirrored(fixture: &Fixture, name: &str) -> Engine {
     assert_eq!(again, SyncReport::default(), "{name}: the second sync has nothing to do");
     let verdict = engine.verify(Depth::Text).expect("a verdict");
     assert!(verdict.equal, "{name}: {verdict:?}");
+    check_copy(fixture, name);
     engine
+}
+
+/// Proves that a copy of an archive's rows is read as the archive itself, whatever is odd about it.
+#[track_caller]
+fn check_copy(fixture: &Fixture, name: &str) {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let path = folder.path().join("copy.db");
+    let archive = Archive::at(&fixture.archive(), false).expect("an archive");
+    archive.copy_rows(&path, |_| Ok(())).unwrap_or_else(|error| panic!("{name}: {error}"));
+    let copy = Archive::at(&path, false).expect("a copy");
+    let read = |archive: &Archive| {
+        let ids = archive.read(|view| Ok((view.tail(i64::MIN)?, view.sessions()?))).expect("rows");
+        let messages = archive.messages(&ids.0.iter().map(|(id, ..)| Some(*id)).collect::<Vec<_>>());
+        (messages.expect("messages"), ids)
+    };
+    assert!(read(&copy) == read(&archive), "{name}: the copy differs");
 }
 
 fn with(engine: &Engine, query: &str, filter: impl FnOnce(&mut Filters)) -> Page {

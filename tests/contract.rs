@@ -21,7 +21,7 @@ mod pages;
 mod tables;
 
 /// Every JSON Schema of `schema/`.
-const SCHEMAS: [&str; 15] = [
+const SCHEMAS: [&str; 16] = [
     "search",
     "status",
     "show",
@@ -31,6 +31,7 @@ const SCHEMAS: [&str; 15] = [
     "verify",
     "audit",
     "audit-word",
+    "bench",
     "index",
     "reindex",
     "demo",

@@ -661,6 +661,8 @@ fn check(place: &Place, files: &str, found: &[&str]) {
         let verdict = aft(&["verify"]).json();
         assert_eq!((&verdict["equal"], &verdict["archive_rows"]), (&true.into(), &rows.into()));
     }
+    let bench = aft(&["bench", "--runs", "1", "--no-whole-process"]);
+    assert_eq!(bench.json()["archive"]["rows"], rows, "{bench:?}");
 }
 
 fn error_kind(ran: &Ran) -> String {

@@ -211,6 +211,35 @@ fn an_audit_of_a_word_puts_both_searches_side_by_side() {
 }
 
 #[test]
+fn a_bench_measures_every_side() {
+    let fixture = harbor();
+    let bench = |args: &[&str]| {
+        answer("bench", &fixture.aft(&[&["--json", "bench", "--runs", "2"], args].concat()), 0)
+    };
+    let whole = bench(&[]);
+    assert_eq!((&whole["archive"]["rows"], &whole["archive"]["sessions"]), (&json!(21), &json!(6)));
+    assert_ne!(whole["cases"], json!([]));
+    for case in whole["cases"].as_array().into_iter().flatten() {
+        let runs = [&case["in_process"]["scan"]["runs"], &case["whole_process"]["fts5"]["runs"]];
+        assert_eq!(runs, [&json!(2), &json!(1)], "{case}");
+    }
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let queries = folder.path().join("queries.txt");
+    std::fs::write(&queries, "lock\n\n\"lock order\" NOT gyroscope\n").expect("a file of queries");
+    let queries = queries.to_str().expect("a path of UTF-8");
+    let dir = folder.path().to_str().expect("a path of UTF-8");
+    let part = bench(&["--queries", queries, "--dir", dir, "--no-scan", "--no-whole-process"]);
+    let cases = part["cases"].as_array().expect("cases");
+    let asked: Vec<&str> = cases.iter().map(|case| text(&case["query"])).collect();
+    let phrase = "\"lock order\" NOT gyroscope";
+    assert_eq!(asked, ["lock", "lock", phrase, phrase]);
+    for case in cases {
+        assert_eq!((&case["totals"]["scan"], &case["whole_process"]), (&Value::Null, &Value::Null));
+    }
+    assert_eq!(std::fs::read_dir(dir).expect("a folder").count(), 1, "nothing is left");
+}
+
+#[test]
 fn settings_tell_where_they_come_from() {
     let home = tempfile::tempdir().expect("a temporary folder");
     let folder = home.path().join("config/afterthought");

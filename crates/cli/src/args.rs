@@ -75,6 +75,9 @@ What the tool takes and gives: schema/mcp.json.
 
 Exit codes: 0 the client has gone, 1 unexpected, 2 usage, 130 interrupted.")]
     Mcp,
+    Bench(Bench),
+    #[command(hide = true)]
+    BenchTwin(BenchTwin),
     Demo(Demo),
     /// Show where settings come from
     #[command(subcommand)]
@@ -276,6 +279,72 @@ pub(crate) struct Audit {
     pub(crate) word: Option<String>,
 }
 
+/// Measure searches here against SQLite's FTS5 and against a scan, on your own archive.
+///
+/// Copies the archive's rows to a private folder, builds both indexes there, and asks every side the
+/// same questions for the same work: ten whole hits with snippets, and the total. Prints a report in
+/// Markdown. Takes some minutes, and three times the space of the archive's text; leaves nothing behind.
+#[derive(Args, Debug)]
+#[command(after_help = "Examples:
+  aft bench > report.md
+  aft bench --queries my-queries.txt --no-scan
+  aft --json bench --runs 21 > report.json
+
+Exit codes: 0 ok, 1 unexpected, 2 usage, 3 archive unreadable or disk too small, 130 interrupted.")]
+pub(crate) struct Bench {
+    /// Run each search at most this often on each side; a fifth of that as whole processes
+    #[arg(long, value_name = "N", default_value_t = 101, value_parser = runs)]
+    pub(crate) runs: usize,
+    /// Spend at most this many seconds on one search on one side, if it ran five times
+    #[arg(long, value_name = "SECONDS", default_value_t = 5.0, value_parser = seconds)]
+    pub(crate) budget: f64,
+    /// Choose other queries, and another order of runs
+    #[arg(long, value_name = "N", default_value_t = 7)]
+    pub(crate) seed: u64,
+    /// Ask these queries, one a line, instead of chosen ones
+    #[arg(long, value_name = "FILE")]
+    pub(crate) queries: Option<PathBuf>,
+    /// Leave the scan out: on a large archive it takes longest
+    #[arg(long)]
+    pub(crate) no_scan: bool,
+    /// Leave whole processes out
+    #[arg(long)]
+    pub(crate) no_whole_process: bool,
+    /// Where the private copy stands meanwhile [default: the temporary folder]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) dir: Option<PathBuf>,
+}
+
+/// Answer one question of aft bench as another side would, in a process of its own.
+#[derive(Args, Debug)]
+pub(crate) struct BenchTwin {
+    /// The copy of an archive
+    #[arg(long, value_name = "PATH")]
+    pub(crate) database: PathBuf,
+    /// Who answers
+    #[arg(long, value_enum)]
+    pub(crate) side: TwinArg,
+    /// What to look for
+    #[arg(long, value_name = "QUERY", default_value = "", allow_hyphen_values = true)]
+    pub(crate) query: String,
+    /// Every word must be there
+    #[arg(long)]
+    pub(crate) all: bool,
+    /// Only this role
+    #[arg(long, allow_hyphen_values = true)]
+    pub(crate) role: Option<String>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum TwinArg {
+    /// Nobody: builds the FTS5 index
+    Build,
+    /// FTS5
+    Fts5,
+    /// The scan
+    Scan,
+}
+
 /// Show a session: all of it, a part, one role, or what matches a query in it.
 ///
 /// Messages are numbered from 0; roles and slices never change a number. A slice counts within
@@ -357,6 +426,17 @@ pub(crate) struct Demo {
     /// Where to put the demo's archive and index [default: a folder in the temporary folder]
     #[arg(long, value_name = "DIR")]
     pub(crate) dir: Option<PathBuf>,
+}
+
+fn runs(text: &str) -> Result<usize, String> {
+    let runs = text.parse().map_err(|_| format!("\"{text}\" is no whole number"))?;
+    if runs == 0 { Err("at least 1".to_owned()) } else { Ok(runs) }
+}
+
+fn seconds(text: &str) -> Result<f64, String> {
+    let seconds = text.parse().map_err(|_| format!("\"{text}\" is no number"))?;
+    let fits = std::time::Duration::try_from_secs_f64(seconds).is_ok();
+    if fits { Ok(seconds) } else { Err("a number of seconds of 0 or more".to_owned()) }
 }
 
 fn boost(text: &str) -> Result<(afterthought::Field, f32), String> {

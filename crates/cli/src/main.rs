@@ -7,6 +7,7 @@ macro_rules! tell {
 
 mod args;
 mod audit;
+mod bench;
 mod config;
 mod demo;
 mod fail;
@@ -57,6 +58,8 @@ fn run(cli: &Cli) -> Result<u8, Failure> {
         Command::Status => status::run(&cli.global),
         Command::Audit(audit) => audit::run(&cli.global, audit),
         Command::Verify(verify) => verify::run(&cli.global, verify),
+        Command::Bench(bench) => bench::run(&cli.global, bench),
+        Command::BenchTwin(twin) => bench::twin(twin),
         Command::Show(show) => show::run(&cli.global, show),
         Command::Session(session) => session::one(&cli.global, session),
         Command::Sessions(sessions) => session::list(&cli.global, sessions),

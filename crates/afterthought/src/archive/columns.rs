@@ -9,7 +9,7 @@ use rusqlite::Connection;
 use crate::error::{Error, ErrorKind, Result};
 
 /// Columns of `messages` that we read where they exist.
-const MESSAGE_OPTIONAL: [&str; 10] = [
+pub(super) const MESSAGE_OPTIONAL: [&str; 10] = [
     "tool_calls",
     "tool_name",
     "reasoning",
@@ -21,8 +21,8 @@ const MESSAGE_OPTIONAL: [&str; 10] = [
     "compacted",
     "display_kind",
 ];
-const MESSAGE_REQUIRED: [&str; 5] = ["id", "session_id", "role", "content", "timestamp"];
-const SESSION_REQUIRED: [&str; 3] = ["id", "source", "started_at"];
+pub(super) const MESSAGE_REQUIRED: [&str; 5] = ["id", "session_id", "role", "content", "timestamp"];
+pub(super) const SESSION_REQUIRED: [&str; 3] = ["id", "source", "started_at"];
 
 /// The columns of one archive, turned into the statements that read it.
 #[derive(Clone, Debug)]
@@ -90,7 +90,7 @@ impl Columns {
 }
 
 /// Columns of `sessions` that we read where they exist, in the order of `read`.
-const SESSION_LIGHT: [&str; 8] =
+pub(super) const SESSION_LIGHT: [&str; 8] =
     ["title", "user_id", "model", "parent_session_id", "cwd", "git_repo_root", "git_branch", "archived"];
 
 /// Returns what a row adds to its session's signature; the same sum as the statement's.

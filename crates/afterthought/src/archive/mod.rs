@@ -3,6 +3,7 @@
 
 mod audit;
 mod columns;
+mod copy;
 mod decode;
 mod open;
 mod read;
