@@ -160,7 +160,7 @@ pub struct InProcess {
     pub fts5_large_cache: Figure,
     /// The same without the total.
     pub fts5_page_only: Figure,
-    /// The scan, with 256 MB.
+    /// The scan, on a connection of its own with 2 MB.
     pub scan: Option<Figure>,
 }
 
@@ -178,9 +178,9 @@ pub struct WholeProcess {
 /// Others' medians as multiples of ours; above 1, ours is faster.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Ratios {
-    /// FTS5 with the large cache.
+    /// FTS5 with whichever cache served it better.
     pub fts5: f64,
-    /// The same without the total, against ours with it.
+    /// FTS5 without the total, against ours with it.
     pub fts5_page_only: f64,
     /// FTS5 as a whole process.
     pub fts5_process: Option<f64>,
