@@ -82,7 +82,6 @@ impl Fixture {
 }
 
 /// Brings the index fully up to date.
-#[expect(clippy::must_use_candidate, reason = "a sync is done for its effect")]
 pub fn sync(engine: &Engine) -> SyncReport {
     match engine.freshen(Level::Full, Duration::MAX, |_| {}).expect("a sync") {
         Freshness::Fresh(report) => report,
