@@ -68,6 +68,18 @@ fn thoughts_are_ranked_and_not_scanned() {
 }
 
 #[test]
+fn windows_without_what_is_required_are_passed_over() {
+    let fixture = Fixture::with(Shape::V22, thoughts);
+    let engine = fixture.engine();
+    sync(&engine);
+    let all = engine.search(request("broke report", Origin::Thought, 10)).expect("a page");
+    let required = engine.search(request("+broke report", Origin::Thought, 10)).expect("a page");
+    assert_eq!((ids(&required), required.total.value), (vec![3, 2, 1], 3));
+    let postings = |page: &Page| page.work.expect("the work was asked for").postings;
+    assert!(postings(&required) < postings(&all) / 2, "{:?} of {:?}", required.work, all.work);
+}
+
+#[test]
 fn a_boost_lifts_a_thought_over_what_was_said() {
     let fixture = Fixture::with(Shape::V22, thoughts);
     let engine = fixture.engine();

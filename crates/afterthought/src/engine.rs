@@ -118,9 +118,8 @@ impl Engine {
             Ok(open) => {
                 let before = std::mem::replace(&mut *live, open);
                 let now = Arc::clone(&live);
-                // Its writer commits what it has: nobody else should wait for that.
-                drop(live);
-                drop(before);
+                // Its writer commits what it has and ends its merges: nobody waits for that.
+                std::thread::spawn(move || drop(before));
                 now
             }
             Err(error) => {

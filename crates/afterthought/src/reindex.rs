@@ -10,7 +10,7 @@ use serde::Serialize;
 use crate::archive::Archive;
 use crate::engine::Options;
 use crate::error::Result;
-use crate::index::{Folder, Store};
+use crate::index::{Folder, Stage, Store};
 use crate::limits::REINDEX_ROUNDS_MAX;
 use crate::mirror::{Depth, Freshness, Level, Mirror, Progress, Verdict, verify};
 use crate::model::SyncStats;
@@ -24,6 +24,7 @@ pub struct Reindex {
     archive: Archive,
     folder: Folder,
     store: Store,
+    stage: Stage,
     mirror: Mirror,
     stopped: AtomicBool,
     /// Held for as long as this lives.
@@ -46,7 +47,8 @@ pub enum Outcome {
 pub struct Reindexed {
     /// The archive's path.
     pub archive: String,
-    /// The work of this run; less than the whole where it went on with one that was stopped.
+    /// The work of this run; fewer rows written than there are where it went on with one that was
+    /// stopped.
     pub work: SyncStats,
     /// Message rows in the archive when the new index was proven.
     pub archive_rows: u64,
@@ -71,9 +73,9 @@ impl Reindex {
         archive.read(|_| Ok(()))?;
         let folder = Folder::of(&options.index_root, archive.path());
         let lock = folder.lock_stage()?;
-        let store = Store::stage(&folder, now_ms())?;
+        let (store, stage) = Store::stage(&folder, now_ms())?;
         let mirror = Mirror::start(archive.clone(), store.clone(), &folder)?;
-        Ok(Self { archive, folder, store, mirror, stopped: AtomicBool::new(false), _lock: lock })
+        Ok(Self { archive, folder, store, stage, mirror, stopped: AtomicBool::new(false), _lock: lock })
     }
 
     /// Builds, proves and swaps. `watch` is called about ten times a second while rows are read.
@@ -86,8 +88,10 @@ impl Reindex {
         let mut work = SyncStats::default();
         let mut last = Verdict::default();
         for round in 0..REINDEX_ROUNDS_MAX {
-            let synced =
-                self.mirror.freshen(Level::Full, Duration::MAX, |progress| watch(&self, progress))?;
+            // What an earlier run committed may have been edited in place since.
+            let deep = round == 0 && self.stage == Stage::GoneOnWith;
+            let level = if deep { Level::Deep } else { Level::Full };
+            let synced = self.mirror.freshen(level, Duration::MAX, |progress| watch(&self, progress))?;
             match synced {
                 Freshness::Fresh(report) => work += report.stats,
                 Freshness::Behind(error) => return Err(error),
@@ -116,10 +120,10 @@ impl Reindex {
     }
 
     fn swap(self, work: SyncStats, verdict: &Verdict) -> Result<Outcome> {
-        self.store.check_files()?;
-        // The new index's lock must be free when others come to write to it.
+        // Its merges end here: every file is checked as it will stay, and the lock is free for others.
         drop(self.mirror);
-        self.folder.swap()?;
+        self.store.check_files()?;
+        let previous = self.folder.swap()?;
         Ok(Outcome::Swapped(Reindexed {
             archive: self.archive.path().display().to_string(),
             work,
@@ -128,7 +132,7 @@ impl Reindex {
             sessions_compared: verdict.sessions_compared,
             index_folder: self.store.path().display().to_string(),
             index_bytes: self.store.bytes(),
-            previous_folder: self.folder.previous()?.map(|path| path.display().to_string()),
+            previous_folder: previous.map(|path| path.display().to_string()),
         }))
     }
 }

@@ -203,10 +203,12 @@ impl Report {
              - FTS5 has the agent's newest layout with reasoning as a fourth column, which no release ships; external content, `optimize` done, ids and flags before the texts. Of tool outputs it indexes 8,192 characters.\n\
              - The scan is the `LIKE` of the proposals to search reasoning: every row, newest by id first, substrings, no rank.\n\
              - Caches are warm: the first run of each search is not counted. Runs go by turns in an order that the seed shuffles (seed {}); at most {} in the process and {} as processes, fewer where a search spent its {} s, never fewer than 5 unless fewer were asked for.\n\
-             - Queries were given, or chosen by the seed and the archive's statistics, before any side was asked.\n",
+             - Queries were given, or chosen by the seed from the words and counts of the FTS5 index: what FTS5 cannot find is never asked for, and our index was not consulted.\n",
             settings.seed, settings.runs, settings.process_runs, settings.budget_s
         );
-        if self.cases.iter().any(|case| !case.totals.agree || case.totals.scan != Some(case.totals.ours)) {
+        let scan_differs =
+            |totals: &crate::report::Totals| totals.scan.is_some_and(|scan| scan != totals.ours);
+        if self.cases.iter().any(|case| !case.totals.agree || scan_differs(&case.totals)) {
             text += WHY_TOTALS_DIFFER;
         }
         text
@@ -434,7 +436,7 @@ mod tests {
             - FTS5 has the agent's newest layout with reasoning as a fourth column, which no release ships; external content, `optimize` done, ids and flags before the texts. Of tool outputs it indexes 8,192 characters.
             - The scan is the `LIKE` of the proposals to search reasoning: every row, newest by id first, substrings, no rank.
             - Caches are warm: the first run of each search is not counted. Runs go by turns in an order that the seed shuffles (seed 7); at most 101 in the process and 21 as processes, fewer where a search spent its 5 s, never fewer than 5 unless fewer were asked for.
-            - Queries were given, or chosen by the seed and the archive's statistics, before any side was asked.
+            - Queries were given, or chosen by the seed from the words and counts of the FTS5 index: what FTS5 cannot find is never asked for, and our index was not consulted.
 
             ## Why totals can differ
 

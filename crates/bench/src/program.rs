@@ -1,6 +1,7 @@
 //! Runs `aft` itself: it builds both indexes in processes of their own, whose memory can be watched,
 //! and answers searches from its start to its end, as a person or an agent calls it.
 
+use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
@@ -108,11 +109,18 @@ fn watch(command: impl std::borrow::BorrowMut<Command>) -> Result<Watched> {
     Ok(Watched { report, seconds, peak_anonymous_bytes: peak })
 }
 
+/// Signals that ask a process to end, by their numbers on every system that runs this.
+const SIGINT: i32 = 2;
+const SIGTERM: i32 = 15;
+
 fn check(command: &Command, output: &Output) -> Result<()> {
     if output.status.success() {
         return Ok(());
     }
-    let kind = if output.status.code() == Some(130) { ErrorKind::Interrupted } else { ErrorKind::Internal };
+    // Ctrl-C reaches every process of a terminal.
+    let stopped =
+        output.status.code() == Some(130) || matches!(output.status.signal(), Some(SIGINT | SIGTERM));
+    let kind = if stopped { ErrorKind::Interrupted } else { ErrorKind::Internal };
     let said = String::from_utf8_lossy(&output.stderr);
     let arguments: Vec<_> = command.get_args().map(|argument| argument.to_string_lossy()).collect();
     Err(Error::new(kind, "run aft", arguments.join(" ")).because(said.trim().to_owned()))

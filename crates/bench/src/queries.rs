@@ -1,4 +1,5 @@
-//! Chooses what to ask, by the archive's own statistics and a seed: never by what a side finds.
+//! Chooses what to ask, by a seed and the words and counts of the FTS5 index: what FTS5 cannot find
+//! is never asked for, and our index is not consulted.
 
 use std::collections::{BTreeSet, HashMap};
 

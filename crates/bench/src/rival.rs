@@ -57,8 +57,6 @@ pub struct Built {
     pub rebuild_s: f64,
     /// Seconds to merge the index into its smallest form.
     pub optimize_s: f64,
-    /// Bytes of the index's pages.
-    pub index_bytes: u64,
 }
 
 /// One answer.
@@ -104,10 +102,14 @@ impl Rival {
         let optimize_s = run(
             "INSERT INTO messages_fts(messages_fts) VALUES ('optimize'); PRAGMA wal_checkpoint(TRUNCATE)",
         )?;
-        let bytes = "SELECT sum(pgsize) FROM dbstat WHERE name LIKE 'messages_fts%' AND aggregate = TRUE";
-        let bytes = rival.connection.query_row(bytes, [], |row| row.get::<_, i64>(0));
-        let index_bytes = bytes.map_err(failed("measure FTS5 index in", path.display()))?.unsigned_abs();
-        Ok(Built { rebuild_s, optimize_s, index_bytes })
+        Ok(Built { rebuild_s, optimize_s })
+    }
+
+    /// Returns how many bytes the pages of the FTS5 index take. Reads every page of the database.
+    pub fn index_bytes(&self) -> Result<u64> {
+        let sql = "SELECT sum(pgsize) FROM dbstat WHERE name LIKE 'messages_fts%' AND aggregate = TRUE";
+        let bytes = self.connection.query_row(sql, [], |row| row.get::<_, i64>(0));
+        bytes.map(i64::unsigned_abs).map_err(failed("measure", "the FTS5 index"))
     }
 
     /// Opens a copy of an archive, as an agent would.

@@ -8,7 +8,7 @@ use std::time::{Duration, SystemTime};
 
 use afterthought::archive::Archive;
 use afterthought::time::rfc3339;
-use afterthought::{Engine, Error, ErrorKind, Level, Options, Result};
+use afterthought::{Engine, Error, ErrorKind, Freshness, Level, Options, Result};
 use rusqlite::{Connection, OptionalExtension};
 use tempfile::TempDir;
 
@@ -95,6 +95,8 @@ pub fn run(settings: &Settings, mut tell: impl FnMut(&str)) -> Result<Report> {
     tell("building our index");
     let ours = program.build_ours()?;
     let sides = Sides::open(&program)?;
+    // As they stay: merges have ended, and `optimize` is done.
+    let (our_bytes, their_bytes) = (sides.engine.status()?.index_bytes, sides.large.index_bytes()?);
     let facts = facts(&archive, sides.large.connection(), &ours)?;
     tell("choosing queries");
     let mix = match &settings.queries {
@@ -116,7 +118,7 @@ pub fn run(settings: &Settings, mut tell: impl FnMut(&str)) -> Result<Report> {
             process_runs: settings.process_runs(),
             budget_s: settings.budget.as_secs_f64(),
         },
-        build: builds(&facts, &ours, &fts5),
+        build: builds(&facts, (&ours, our_bytes), (&fts5, their_bytes)),
         archive: facts,
         cases,
         left_out: mix.left_out,
@@ -154,7 +156,10 @@ impl Sides {
             rival.fts5_page(&Question::any("the"))?;
         }
         let engine = Engine::open(&Options::new(&program.copy, &program.index))?;
-        engine.freshen(Level::Full, Duration::MAX, |_| {})?;
+        match engine.freshen(Level::Full, Duration::MAX, |_| {})? {
+            Freshness::Behind(error) => return Err(error),
+            Freshness::Fresh(_) | Freshness::Pending => {}
+        }
         Ok(Self { engine, shipped, large, scanning })
     }
 
@@ -202,23 +207,20 @@ fn facts(archive: &Archive, copy: &Connection, ours: &Watched) -> Result<Archive
     })
 }
 
-fn builds(facts: &ArchiveFacts, ours: &Watched, fts5: &Watched) -> Builds {
-    let build = |watched: &Watched, seconds: f64, index_bytes: &str| {
-        let index_bytes = watched.report[index_bytes].as_u64().unwrap_or_default();
-        Build {
-            seconds,
-            rows_per_s: number(facts.rows) / seconds,
-            text_bytes_per_s: number(facts.text_bytes) / seconds,
-            peak_anonymous_bytes: watched.peak_anonymous_bytes,
-            index_bytes,
-            index_bytes_per_text_byte: number(index_bytes) / number(facts.text_bytes.max(1)),
-        }
+fn builds(facts: &ArchiveFacts, ours: (&Watched, u64), fts5: (&Watched, u64)) -> Builds {
+    let build = |(watched, index_bytes): (&Watched, u64), seconds: f64| Build {
+        seconds,
+        rows_per_s: number(facts.rows) / seconds,
+        text_bytes_per_s: number(facts.text_bytes) / seconds,
+        peak_anonymous_bytes: watched.peak_anonymous_bytes,
+        index_bytes,
+        index_bytes_per_text_byte: number(index_bytes) / number(facts.text_bytes.max(1)),
     };
-    let figure = |name: &str| fts5.report[name].as_f64().unwrap_or_default();
+    let optimize_s = fts5.0.report["optimize_s"].as_f64().unwrap_or_default();
     Builds {
-        ours: build(ours, ours.seconds, "index_bytes"),
-        fts5: build(fts5, fts5.seconds - figure("optimize_s"), "index_bytes"),
-        fts5_optimize_s: figure("optimize_s"),
+        ours: build(ours, ours.0.seconds),
+        fts5: build(fts5, fts5.0.seconds - optimize_s),
+        fts5_optimize_s: optimize_s,
     }
 }
 

@@ -245,7 +245,8 @@ pub(crate) enum ProgressArg {
 #[derive(Args, Debug)]
 #[command(
     after_help = "Exit codes: 0 equal, 1 unexpected, 2 usage, 3 archive or index missing or unreadable,
-4 index of another version, 5 index damaged, 6 another process is writing the index, 7 different."
+4 index of another version, 5 index damaged, 6 another process is writing the index, 7 different,
+130 interrupted."
 )]
 pub(crate) struct Verify {
     /// Read every row of the archive and compare what it says

@@ -64,7 +64,10 @@ pub(crate) fn run(global: &Global, args: &Index) -> Result<u8, Failure> {
 /// Says what a sync did, for people.
 pub(crate) fn work_done(stats: SyncStats) -> String {
     if stats.docs_added + stats.docs_removed + stats.sessions_written == 0 {
-        return "nothing had changed".to_owned();
+        return match stats.rows_read {
+            0 => "nothing had changed".to_owned(),
+            rows => format!("nothing had changed in the {} messages that were read", grouped(rows)),
+        };
     }
     format!(
         "{} messages written, {} removed, {} sessions written; {} of text read",

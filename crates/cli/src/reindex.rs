@@ -36,7 +36,9 @@ pub(crate) fn run(global: &Global, args: &Reindex) -> Result<u8, Failure> {
         )),
         Outcome::Drifted(verdict) => {
             tell!("the archive changed faster than a new index could be proven; the index is as it was");
-            print_text(&differences(&verdict))?;
+            if !global.json {
+                print_text(&differences(&verdict))?;
+            }
             Ok(EXIT_DRIFT)
         }
     }

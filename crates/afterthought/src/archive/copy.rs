@@ -19,19 +19,19 @@ const COPY_ROWS_MAX: i64 = 5_000;
 /// them never walks through a large text.
 const FIRST: [&str; 6] = ["id", "session_id", "role", "active", "compacted", "display_kind"];
 
-/// The columns that can be large.
-const TEXTS: [&str; 5] = ["content", "tool_calls", "reasoning", "reasoning_content", "reasoning_details"];
-
 impl Archive {
     /// Writes every session and message into a new database at `into`, with the columns that are read
     /// here and no others; absent ones are NULL, and visibility is spelled out in `active` and
     /// `compacted`. Rows that are written meanwhile may be in it or not.
     ///
     /// Fails if the archive cannot be read, or the new database cannot be written. Reads the whole
-    /// archive once, in short transactions; `watch` hears how many messages are copied, and a failure of its own ends it.
+    /// archive once, in short transactions; `watch` hears how many messages are copied, and a failure
+    /// of its own ends it.
     pub fn copy_rows(&self, into: &Path, mut watch: impl FnMut(u64) -> Result<()>) -> Result<()> {
         let refused = |error| {
-            Error::new(ErrorKind::Internal, "copy the archive's rows to", into.display()).because(error)
+            Error::new(ErrorKind::IndexUnavailable, "copy the archive's rows to", into.display())
+                .because(error)
+                .hint("check the folder's permissions and free space")
         };
         let columns = message_columns();
         let copy = Connection::open(into).map_err(refused)?;
@@ -40,7 +40,8 @@ impl Archive {
             copy.execute_batch("DELETE FROM sessions").map_err(refused)?;
             let names: Vec<&str> = SESSION_REQUIRED.into_iter().chain(SESSION_LIGHT).collect();
             let mut insert = copy.prepare(&insertion("sessions", &names)).map_err(refused)?;
-            copy_rows(view, &view.columns.sessions, [], &mut insert, names.len()).map(drop).map_err(refused)
+            let insert = |row: &Row<'_>| insert_row(&mut insert, row, names.len()).map_err(refused);
+            copy_rows(view, &view.columns.sessions, [], insert).map(drop)
         })?;
         let (mut next, mut copied) = (Some(i64::MIN), 0);
         while let Some(first) = next {
@@ -49,8 +50,8 @@ impl Archive {
                 let transaction = copy.unchecked_transaction().map_err(refused)?;
                 let mut insert = copy.prepare_cached(&insertion("messages", &columns)).map_err(refused)?;
                 let sql = selection(view, &columns);
-                let (last, rows) = copy_rows(view, &sql, [first, COPY_ROWS_MAX], &mut insert, columns.len())
-                    .map_err(refused)?;
+                let insert = |row: &Row<'_>| insert_row(&mut insert, row, columns.len()).map_err(refused);
+                let (last, rows) = copy_rows(view, &sql, [first, COPY_ROWS_MAX], insert)?;
                 Ok((last, rows, transaction))
             })?;
             transaction.commit().map_err(refused)?;
@@ -61,9 +62,10 @@ impl Archive {
         copy.execute_batch(FINISH).map_err(refused)
     }
 
-    /// Returns how many bytes of text the rows hold as they are stored. Reads their lengths only.
+    /// Returns how many bytes the values hold that [`Archive::copy_rows`] copies. Reads lengths only.
     pub fn stored_bytes(&self) -> Result<u64> {
-        let lengths = TEXTS.map(|name| format!("coalesce(octet_length({name}), 0)")).join(" + ");
+        let length = |name| format!("coalesce(octet_length({name}), 0)");
+        let lengths = message_columns().into_iter().map(length).collect::<Vec<_>>().join(" + ");
         self.read(|view| {
             let tables = &view.columns.complete_tables;
             let sql = format!("{tables} SELECT coalesce(sum({lengths}), 0) FROM messages");
@@ -116,26 +118,28 @@ fn insertion(table: &str, columns: &[&str]) -> String {
     format!("INSERT OR IGNORE INTO {table} ({}) VALUES ({places})", columns.join(", "))
 }
 
-/// Copies the rows of a query. Returns the last row's first value, where it is a number, and how
-/// many rows there were.
+/// Hands out the rows of a query. Returns the last row's first value, where it is a number, and how
+/// many rows there were. Fails as the archive does, or as `insert` does.
 fn copy_rows(
     view: &View<'_>,
     sql: &str,
     parameters: impl rusqlite::Params,
-    insert: &mut Statement<'_>,
-    columns: usize,
-) -> rusqlite::Result<(Option<i64>, u64)> {
-    let mut select = view.connection.prepare_cached(sql)?;
-    let mut rows = select.query(parameters)?;
+    mut insert: impl FnMut(&Row<'_>) -> Result<()>,
+) -> Result<(Option<i64>, u64)> {
+    let unread = |error| view.failed(error);
+    let mut select = view.connection.prepare_cached(sql).map_err(unread)?;
+    let mut rows = select.query(parameters).map_err(unread)?;
     let (mut last, mut count) = (None, 0);
-    while let Some(row) = rows.next()? {
-        insert.execute(params_from_iter(values(row, columns)?))?;
+    while let Some(row) = rows.next().map_err(unread)? {
+        insert(row)?;
         last = row.get::<_, i64>(0).ok();
         count += 1;
     }
     Ok((last, count))
 }
 
-fn values<'a>(row: &'a Row<'_>, columns: usize) -> rusqlite::Result<Vec<ToSqlOutput<'a>>> {
-    (0..columns).map(|column| Ok(ToSqlOutput::Borrowed(row.get_ref(column)?))).collect()
+fn insert_row(insert: &mut Statement<'_>, row: &Row<'_>, columns: usize) -> rusqlite::Result<()> {
+    let value = |column| Ok(ToSqlOutput::Borrowed(row.get_ref(column)?));
+    let values = (0..columns).map(value).collect::<rusqlite::Result<Vec<_>>>()?;
+    insert.execute(params_from_iter(values)).map(drop)
 }

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::error::{Error, ErrorKind, Result};
+use crate::limits::STAGE_AGE_S_MAX;
 
 /// What a generation is for. Each use has a file that names its generation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -72,11 +73,6 @@ impl Folder {
         self.named(Use::Staged)
     }
 
-    /// Returns the path of the generation that was live before; `None` if there is none.
-    pub fn previous(&self) -> Result<Option<PathBuf>> {
-        self.named(Use::Previous)
-    }
-
     fn named(&self, usage: Use) -> Result<Option<PathBuf>> {
         match fs::read_to_string(self.path.join(usage.pointer())) {
             Ok(name) if is_generation(name.trim()) => Ok(Some(self.path.join(name.trim()))),
@@ -114,9 +110,9 @@ impl Folder {
         self.point(Use::Staged, generation).map_err(|error| self.unavailable(error))
     }
 
-    /// Makes the staged generation the live one, and the live one the previous one; older ones go.
-    /// A crash at any point leaves one of the two live, whole.
-    pub fn swap(&self) -> Result<()> {
+    /// Makes the staged generation the live one, and the live one the previous one, whose path is
+    /// returned; older ones go. A crash at any point leaves one of the two live, whole.
+    pub fn swap(&self) -> Result<Option<PathBuf>> {
         let _lock = self.lock()?;
         let staged = self.staged()?.ok_or_else(|| self.nothing_staged())?;
         // A pointer that names nothing is replaced like any other.
@@ -130,14 +126,30 @@ impl Folder {
             self.unpoint(Use::Staged)
         };
         swap().map_err(|error| self.unavailable(error))?;
-        self.prune_locked()
+        if let Err(error) = self.prune_locked() {
+            // Another process may still write there; a later sync removes it.
+            tracing::warn!(%error, "an older generation of the index stays on disk");
+        }
+        Ok(before)
     }
 
-    /// Removes every generation that has no use any more.
+    /// Removes every generation that has no use any more. A stage that nobody builds has none once it
+    /// is older than [`STAGE_AGE_S_MAX`].
     pub fn prune(&self) -> Result<()> {
         // Another process may be between making a generation and pointing to it.
         let _lock = self.lock()?;
+        if self.is_stage_old()
+            && let Ok(_nobody_builds) = self.lock_stage()
+        {
+            self.unpoint(Use::Staged).map_err(|error| self.unavailable(error))?;
+        }
         self.prune_locked()
+    }
+
+    fn is_stage_old(&self) -> bool {
+        let touched = fs::metadata(self.path.join(Use::Staged.pointer())).and_then(|file| file.modified());
+        let age = touched.ok().and_then(|touched| touched.elapsed().ok());
+        age.is_some_and(|age| age.as_secs() > STAGE_AGE_S_MAX.unsigned_abs())
     }
 
     fn prune_locked(&self) -> Result<()> {

@@ -15,7 +15,7 @@ pub use folder::Folder;
 pub use snapshot::{
     Activity, KnownSession, RowMark, SegmentColumns, SessionPlace, SessionSums, Snapshot, TextMark,
 };
-pub use store::{Access, Store};
+pub use store::{Access, Stage, Store};
 pub use writer::Writer;
 
 pub(crate) use document::{message_hash, session_hash};

@@ -29,8 +29,19 @@ pub enum Access {
     ReadOnly,
 }
 
+/// Whether a generation to build into holds anything yet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stage {
+    /// It is empty.
+    New,
+    /// It holds what an earlier build committed, as the archive was then.
+    GoneOnWith,
+}
+
 /// Commits that may fall between the two halves of opening one snapshot.
 const SNAPSHOT_ATTEMPTS_MAX: usize = 100;
+/// Commits of others that may fall between opening an index and taking its lock.
+const WRITER_ATTEMPTS_MAX: usize = 10;
 
 /// What was last found true without a commit; see the mirror.
 const NOTE: &str = "checked.json";
@@ -81,17 +92,22 @@ impl Store {
         }
     }
 
-    /// Creates an empty generation and makes it the live one. What was live stays on disk until
-    /// [`Folder::prune`].
+    /// Replaces a live generation that another version wrote by an empty one. What was live stays on
+    /// disk until [`Folder::prune`].
     pub fn start_over(folder: &Folder) -> Result<Self> {
         let _lock = folder.lock()?;
-        Self::create_live(folder)
+        match Self::open(folder) {
+            // Another process may have replaced it while we waited for the lock.
+            Ok(Some(store)) => Ok(store),
+            Err(error) if error.kind() != ErrorKind::IndexIncompatible => Err(error),
+            Ok(None) | Err(_) => Self::create_live(folder),
+        }
     }
 
     /// Opens the generation that is being built beside the live one, or creates it. One that was left
     /// unfinished is gone on with, unless another version wrote it, it is damaged, or its last commit
-    /// is older than [`STAGE_AGE_S_MAX`]: text edited since would keep its old words.
-    pub fn stage(folder: &Folder, now_ms: i64) -> Result<Self> {
+    /// is older than [`STAGE_AGE_S_MAX`].
+    pub fn stage(folder: &Folder, now_ms: i64) -> Result<(Self, Stage)> {
         let _lock = folder.lock()?;
         let live = folder.live().ok().flatten();
         // A swap that was cut off leaves the pointer to what is live by now.
@@ -99,11 +115,11 @@ impl Store {
         if let Some(store) = left.and_then(|path| Self::open_at(&path).ok())
             && now_ms - store.snapshot()?.checkpoint().committed_ms < STAGE_AGE_S_MAX * 1_000
         {
-            return Ok(store);
+            return Ok((store, Stage::GoneOnWith));
         }
         let store = Self::create(folder)?;
         folder.stage(&store.path)?;
-        Ok(store)
+        Ok((store, Stage::New))
     }
 
     /// Creates an index that lives in memory and goes with this handle.
@@ -131,12 +147,7 @@ impl Store {
     }
 
     fn over(path: &Path, directory: impl Directory, access: Access) -> Result<Self> {
-        let index = Index::open(directory).map_err(|error| sorted(path, error))?;
-        let (schema, fields) = Fields::build();
-        if index.schema() != schema {
-            return Err(incompatible(path, "its fields are of another version"));
-        }
-        index.tokenizers().register(TOKENIZER, AgentTokenizer::default());
+        let (index, fields) = open_index(path, directory)?;
         let reader = index
             .reader_builder()
             .reload_policy(ReloadPolicy::Manual)
@@ -201,7 +212,24 @@ impl Store {
                 .because("the folder can only be read")
                 .hint("name another folder with --index"));
         }
-        Writer::open(&self.index, self.fields, &self.path, WRITER_THREADS, WRITER_ARENA_BYTES)
+        // tantivy keeps a list of the files it may delete, reads it when an index is opened, and writes
+        // it from memory: an index that was open while another process committed would lose files.
+        for _ in 0..WRITER_ATTEMPTS_MAX {
+            let opened = MmapDirectory::open(&self.path).map_err(|error| sorted(&self.path, error.into()))?;
+            let (index, fields) = open_index(&self.path, opened)?;
+            let files = || {
+                let metas = index.load_metas().map_err(|error| sorted(&self.path, error))?;
+                Ok(metas.list_segment_files())
+            };
+            let before = files()?;
+            let writer = Writer::open(&index, fields, &self.path, WRITER_THREADS, WRITER_ARENA_BYTES)?;
+            if files()? == before {
+                return Ok(writer);
+            }
+        }
+        Err(Error::new(ErrorKind::IndexLocked, "write index", self.path.display())
+            .because("other processes write it without a pause")
+            .hint("wait for them to finish; searches work meanwhile"))
     }
 
     /// Takes the writer lock for a few documents: one thread, little memory.
@@ -236,8 +264,19 @@ impl Store {
 
     /// Reads every file of the last commit. Fails as damaged if one does not match its checksum.
     pub fn check_files(&self) -> Result<()> {
-        let files = self.index.validate_checksum().map_err(|error| sorted(&self.path, error))?;
-        let mut names: Vec<_> = files.iter().map(|path| path.display().to_string()).collect();
+        // Not by tantivy's own list of files, which another process may have written over.
+        let metas = self.index.load_metas().map_err(|error| sorted(&self.path, error))?;
+        let mut names = Vec::new();
+        for file in metas.list_segment_files() {
+            // A segment names every file it may have; opening it needed those it must have.
+            if !self.path.join(&file).exists() {
+                continue;
+            }
+            let sound = self.index.directory().validate_checksum(&file);
+            if !sound.map_err(|error| sorted(&self.path, error.into()))? {
+                names.push(file.display().to_string());
+            }
+        }
         if names.is_empty() {
             return Ok(());
         }
@@ -246,6 +285,17 @@ impl Store {
             .because(format!("checksums do not match in {}", names.join(", ")))
             .hint("run: aft reindex"))
     }
+}
+
+/// Opens an index with our fields and analysis. Fails if another version wrote it.
+fn open_index(path: &Path, directory: impl Directory) -> Result<(Index, Fields)> {
+    let index = Index::open(directory).map_err(|error| sorted(path, error))?;
+    let (schema, fields) = Fields::build();
+    if index.schema() != schema {
+        return Err(incompatible(path, "its fields are of another version"));
+    }
+    index.tokenizers().register(TOKENIZER, AgentTokenizer::default());
+    Ok((index, fields))
 }
 
 /// Sorts tantivy's errors into ours.

@@ -119,9 +119,10 @@ impl Syncer {
         let (stamp, stamped_ms) = (self.archive.stamp()?, now_ms());
         let known = note.filter(|note| note.committed_ms == snapshot.checkpoint().committed_ms);
         let same = known.as_ref().is_some_and(|note| note.still_true(&stamp, snapshot.checkpoint()));
-        // Another file under the path may differ anywhere.
-        let due =
-            known.as_ref().is_none_or(|note| note.comparison_due(now_ms()) || !note.stamp.same_file(&stamp));
+        // Another file under the path may differ anywhere, and hold other rows under the same ids.
+        let is_other_file = known.as_ref().is_some_and(|note| !note.stamp.same_file(&stamp));
+        let level = if is_other_file { Level::Deep } else { level };
+        let due = known.as_ref().is_none_or(|note| note.comparison_due(now_ms()));
         let full = level != Level::Quick || !snapshot.checkpoint().complete || due;
         if level == Level::Quick && same && (known.is_some_and(|note| note.full) || !full) {
             return Ok(None);
@@ -203,11 +204,15 @@ impl Syncer {
         Ok(stopped)
     }
 
-    /// Finds the indexed rows of some sessions that no longer say what was indexed.
+    /// Finds the indexed rows of some sessions that no longer say what was indexed; some of them when
+    /// it is stopped.
     fn edited(&self, ords: &[Option<u64>], snapshot: &Snapshot, work: &mut Work) -> Result<HashSet<i64>> {
         let mut edited = HashSet::new();
         for ord in ords.iter().flatten() {
             for marks in snapshot.texts_of(*ord)?.chunks(BATCH_ROWS_MAX) {
+                if self.stop.is_set() {
+                    return Ok(edited);
+                }
                 let edits = edits(&self.archive, marks)?;
                 edited.extend(edits.found.into_iter().map(|(id, _)| id));
                 work.stats.rows_read += edits.rows_read;

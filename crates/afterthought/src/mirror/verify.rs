@@ -1,7 +1,7 @@
 //! Proves that the index holds exactly the archive's rows, session by session, or lists where it
 //! does not.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use serde::Serialize;
 
@@ -67,7 +67,8 @@ pub fn verify(archive: &Archive, snapshot: &Snapshot, depth: Depth) -> Result<Ve
     })?;
     if depth == Depth::Text {
         verdict.deep = true;
-        for (id, session) in &known {
+        let sessions: BTreeMap<_, _> = known.iter().collect();
+        for (id, session) in sessions {
             verdict.compare_text(archive, snapshot, id, *session)?;
         }
     }
@@ -141,7 +142,7 @@ impl Verdict {
         }
         sessions.retain(|id, raw_ids| !raw_ids.is_empty() && !expected.contains_key(id));
         expected.extend(sessions.into_keys().map(|id| (id.clone(), session_hash(&orphan(id)))));
-        let ids: HashSet<&String> = expected.keys().chain(known.keys()).collect();
+        let ids: BTreeSet<&String> = expected.keys().chain(known.keys()).collect();
         for id in ids {
             if expected.get(id) != known.get(id).map(|session| &session.hash) {
                 self.newer += 1;

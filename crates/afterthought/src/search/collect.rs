@@ -1,7 +1,7 @@
 //! Finds the best documents of a snapshot, exactly, with an exact total.
 //!
 //! Every posting of a query's words is visited once, in windows of documents: the total needs
-//! that anyway. What is left out where it cannot change the page is the costly part, the check of
+//! that anyway. Windows that lack something required are passed over. What is left out where it cannot change the page is the costly part, the check of
 //! positions for neighbouring words: a document whose score would not enter the page even with
 //! every bonus it could get is not checked. So the page equals the exhaustive one by construction.
 
@@ -272,7 +272,7 @@ impl Scan<'_> {
         top: &mut Top,
         work: &mut Work,
     ) -> bool {
-        let base = self.lists.iter().map(Cursor::doc).min().unwrap_or(TERMINATED);
+        let base = self.next_candidate();
         if base == TERMINATED {
             return false;
         }
@@ -280,6 +280,17 @@ impl Scan<'_> {
         fill(excluded, base, &mut self.excluded, work);
         window.drain(excluded, |doc, score, terms| self.judge(doc, score, terms, top, work));
         true
+    }
+
+    /// Returns the first document that can still match: one that no list has passed, nor any of what
+    /// is required.
+    fn next_candidate(&self) -> DocId {
+        let next = |lists: &mut dyn Iterator<Item = &Cursor>| lists.map(Cursor::doc).min();
+        let required = self.ranked.plan.required.iter().map(|required| {
+            next(&mut self.lists.iter().filter(|list| list.terms() & required != 0)).unwrap_or(TERMINATED)
+        });
+        let first = next(&mut self.lists.iter()).unwrap_or(TERMINATED);
+        if self.ranked.prune { required.fold(first, DocId::max) } else { first }
     }
 
     /// Counts a matching document, and ranks it if it can enter the page.
