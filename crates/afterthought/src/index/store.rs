@@ -158,9 +158,9 @@ impl Store {
 
     /// Returns the newest commit, with its checkpoint.
     pub fn snapshot(&self) -> Result<Snapshot> {
-        // Another process may commit between the two reads: take both again until they agree.
+        // Opening segments costs more than most searches, so what is open is kept while it is the last
+        // commit. Another process may commit between the two reads: take both until they agree.
         for _ in 0..SNAPSHOT_ATTEMPTS_MAX {
-            self.reader.reload().map_err(|error| sorted(&self.path, error))?;
             let searcher = self.reader.searcher();
             let metas = self.index.load_metas().map_err(|error| sorted(&self.path, error))?;
             let agree = metas.segments.len() == searcher.segment_readers().len()
@@ -174,6 +174,7 @@ impl Store {
                 let checkpoint = self.checkpoint(metas.payload.as_deref())?;
                 return Ok(Snapshot::new(searcher, self.fields, checkpoint));
             }
+            self.reader.reload().map_err(|error| sorted(&self.path, error))?;
         }
         Err(Error::new(ErrorKind::IndexDamaged, "open index", self.path.display())
             .because("its segments never agreed with its commit")
