@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use afterthought_tests::root;
 
 /// The rooms of the library, each with its floor: a room names only rooms of lower floors.
-const FLOORS: [(&str, u8); 15] = [
+const FLOORS: [(&str, u8); 16] = [
     ("error", 0),
     ("limits", 0),
     ("model", 0),
@@ -21,6 +21,7 @@ const FLOORS: [(&str, u8); 15] = [
     ("audit", 4),
     ("context", 4),
     ("engine", 5),
+    ("follow", 6),
     ("reindex", 6),
     ("lib", 7),
 ];

@@ -21,7 +21,7 @@ mod pages;
 mod tables;
 
 /// Every JSON Schema of `schema/`.
-const SCHEMAS: [&str; 16] = [
+const SCHEMAS: [&str; 17] = [
     "search",
     "status",
     "show",
@@ -34,6 +34,7 @@ const SCHEMAS: [&str; 16] = [
     "bench",
     "index",
     "reindex",
+    "watch",
     "demo",
     "config",
     "error",

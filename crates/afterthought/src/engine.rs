@@ -8,7 +8,7 @@ use std::time::Duration;
 use parking_lot::Mutex;
 use serde::Serialize;
 
-use crate::archive::Archive;
+use crate::archive::{Archive, Stamp};
 use crate::audit::{Audit, WordAudit, audit, routes};
 use crate::context::{Context, Entry};
 use crate::error::{Error, ErrorKind, Result};
@@ -306,6 +306,16 @@ impl Engine {
             None => vec![MessageView::unlisted(message)],
         };
         Ok(Shown { schema_version: 1, message_id: id, session, messages })
+    }
+
+    /// Takes the stamp of the archive's files. Fails if they are not there.
+    pub(crate) fn stamp(&self) -> Result<Stamp> {
+        self.archive.stamp()
+    }
+
+    /// Returns the folder of the generation that answers now.
+    pub(crate) fn generation(&self) -> PathBuf {
+        self.live().store.path().to_owned()
     }
 
     /// Returns the archive's path.

@@ -17,13 +17,14 @@
 //! ```
 //!
 //! Rooms, lower never names higher: `model` `limits` `error` `time` → `archive` `text` `query` →
-//! `index` → `mirror` `search` → `audit` `context` → `engine` → `reindex`.
+//! `index` → `mirror` `search` → `audit` `context` → `engine` → `follow` `reindex`.
 
 pub mod archive;
 mod audit;
 mod context;
 mod engine;
 pub mod error;
+mod follow;
 pub mod index;
 pub mod limits;
 pub mod mirror;
@@ -38,6 +39,7 @@ pub use audit::{Audit, ThoughtWord, WordAudit};
 pub use context::{Context, ContextHit, ContextPage, ContextQuery, Entry};
 pub use engine::{Engine, MessageView, Opening, Options, Shown, Status};
 pub use error::{Error, ErrorKind, ErrorView, Result};
+pub use follow::{Event, follow};
 pub use mirror::{Depth, Freshness, Level, Progress, SyncReport, Verdict};
 pub use model::{Field, Origin, Warning};
 pub use reindex::{Outcome, Reindex, Reindexed};

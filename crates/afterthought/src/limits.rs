@@ -76,6 +76,12 @@ pub const ARCHIVE_COPY_BYTES_MAX: u64 = 2 * 1024 * 1024 * 1024;
 pub const SIGNATURES_CHEAP_MS: u64 = 50;
 /// Otherwise it repeats when the last one is older than this, in seconds.
 pub const SIGNATURES_AGE_S_MAX: i64 = 60;
+/// Time between two looks at the files of an archive that is followed, in milliseconds.
+pub const FOLLOW_POLL_MS: u64 = 250;
+/// Every session's rows are compared when a followed archive has been quiet this long, in milliseconds.
+pub const FOLLOW_QUIET_MS: u64 = 2_000;
+/// Failures that pass by themselves are said when they last longer than this, in milliseconds.
+pub const FOLLOW_PATIENCE_MS: u64 = 2_000;
 /// A rebuild that was stopped is gone on with when its last commit is younger than this, in seconds.
 pub const STAGE_AGE_S_MAX: i64 = 24 * 60 * 60;
 /// Times that a rebuild is compared with its archive again, because the archive changed meanwhile,

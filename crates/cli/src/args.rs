@@ -54,6 +54,17 @@ pub(crate) struct Global {
 pub(crate) enum Command {
     Search(Search),
     Index(Index),
+    /// Follow the archive: what is written becomes searchable within a second
+    ///
+    /// Prints a line for every sync that found something, and when the archive or index cannot be
+    /// reached; with --json each is an object on a line of its own. Looks at the archive's files four
+    /// times a second and opens them only when they changed. An archive that goes away and comes back is
+    /// followed on. Ends at Ctrl-C or SIGTERM, after committing what it has.
+    #[command(
+        after_help = "Exit codes: 0 stopped, 1 unexpected, 2 usage, 3 archive missing or unreadable at the start,
+4 index of another version, 5 index damaged."
+    )]
+    Watch,
     Reindex(Reindex),
     /// Show how true the index is, and what it costs
     Status,

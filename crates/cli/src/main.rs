@@ -23,6 +23,7 @@ mod show;
 mod status;
 mod stdout;
 mod verify;
+mod watch;
 
 use std::process::ExitCode;
 
@@ -54,6 +55,7 @@ fn run(cli: &Cli) -> Result<u8, Failure> {
     match &cli.command {
         Command::Search(search) => search::run(&cli.global, search),
         Command::Index(index) => index::run(&cli.global, index),
+        Command::Watch => watch::run(&cli.global),
         Command::Reindex(reindex) => reindex::run(&cli.global, reindex),
         Command::Status => status::run(&cli.global),
         Command::Audit(audit) => audit::run(&cli.global, audit),

@@ -79,7 +79,7 @@ impl Reporter {
     }
 }
 
-fn line(progress: Progress) -> serde_json::Value {
+pub(crate) fn line(progress: Progress) -> serde_json::Value {
     let seconds = progress.since.elapsed().as_secs_f64();
     #[expect(clippy::cast_precision_loss, reason = "a rate")]
     let rate = progress.rows_done as f64 / seconds;
