@@ -404,6 +404,20 @@ fn edits_in_place_are_proven_and_mended() {
 }
 
 #[test]
+fn a_compaction_that_leaves_active_as_it_was_is_seen() {
+    let mirrored = Mirrored::new();
+    mirrored.after(|writer| writer.rewind("a", 1).map(drop));
+    mirrored.check("cedar", &[]);
+    // Taken back, restored and summarized between two syncs: 0/0 became 0/1, and all that a signature
+    // sees is the summary.
+    mirrored.after(|writer| {
+        writer.restore("a", 1)?;
+        writer.compact("a", &[Message::user("[CONTEXT COMPACTION] so far")]).map(drop)
+    });
+    mirrored.check("cedar", &[3]);
+}
+
+#[test]
 fn an_edit_makes_a_copy_a_message_of_its_own() {
     let mirrored = Mirrored::new();
     let again = |text: &str| Message::user(text).at(1_800_000_000.0);

@@ -31,6 +31,8 @@ pub(super) struct Columns {
     pub(super) message: String,
     /// The heads of one session's rows, from a covering index where there is one.
     pub(super) heads: String,
+    /// What hides the rows of one session and is in no index.
+    pub(super) states: String,
     /// Count, highest id and mixed sum of every session.
     pub(super) signatures: String,
     /// The light columns of every session.
@@ -75,6 +77,10 @@ impl Columns {
                 optional.join(", ")
             ),
             heads: format!("SELECT id, {active} <> 0, timestamp FROM messages WHERE session_id IS ?1"),
+            states: format!(
+                "SELECT id, {}, {hidden} FROM messages WHERE session_id IS ?1",
+                or(messages, "compacted", "NULL")
+            ),
             signatures: format!(
                 "SELECT session_id, count(*), max(id), sum({key} * {key} % 4294967291) FROM messages GROUP BY session_id"
             ),

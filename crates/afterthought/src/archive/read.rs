@@ -151,6 +151,18 @@ impl<'a> View<'a> {
         })
     }
 
+    /// Returns which rows of one session are compacted and which are hidden, by id. Reads no text, and
+    /// yet every row: these columns stand in no index.
+    pub fn states(&self, raw_ids: &[RawId]) -> Result<Vec<(i64, bool, bool)>> {
+        let mut states = Vec::new();
+        for raw_id in raw_ids {
+            states.extend(self.all(&self.columns.states, [raw_id], |row| {
+                Ok((row.get(0)?, flag(row.get_ref(1)?, false), is_hidden(row.get_ref(2)?)))
+            })?);
+        }
+        Ok(states)
+    }
+
     /// Returns the ids above `id`, each with its session as it can be read and as it is stored.
     pub fn tail(&self, id: i64) -> Result<Vec<(i64, String, RawId)>> {
         self.all("SELECT id, session_id FROM messages WHERE id > ?1", [id], |row| {
@@ -249,12 +261,6 @@ fn message(row: &Row<'_>) -> rusqlite::Result<Message> {
     let (session_id, role) = (readable_id(row.get_ref(1)?), column(2)?.into_owned());
     let id_damaged = is_damaged(row.get_ref(1)?) || text(row.get_ref(1)?) != session_id.as_str();
     let tool_name = column(6)?.into_owned();
-    let flag = |at: usize, absent: bool| -> rusqlite::Result<bool> {
-        Ok(match row.get_ref(at)? {
-            ValueRef::Integer(flag) => flag != 0,
-            _ => absent,
-        })
-    };
     let timestamp_ms = timestamp_ms(row.get_ref(4)?);
     Ok(Message {
         id: row.get(0)?,
@@ -266,9 +272,9 @@ fn message(row: &Row<'_>) -> rusqlite::Result<Message> {
         tool_calls: calls.text,
         timestamp_ms,
         state: RowState {
-            active: flag(12, true)?,
-            compacted: flag(13, false)?,
-            hidden: text(row.get_ref(14)?) == "hidden",
+            active: flag(row.get_ref(12)?, true),
+            compacted: flag(row.get_ref(13)?, false),
+            hidden: is_hidden(row.get_ref(14)?),
         },
         damaged: damaged
             || id_damaged
@@ -278,6 +284,17 @@ fn message(row: &Row<'_>) -> rusqlite::Result<Message> {
             || output_damaged
             || timestamp_ms.is_none(),
     })
+}
+
+fn flag(value: ValueRef<'_>, absent: bool) -> bool {
+    match value {
+        ValueRef::Integer(flag) => flag != 0,
+        _ => absent,
+    }
+}
+
+fn is_hidden(display_kind: ValueRef<'_>) -> bool {
+    text(display_kind) == "hidden"
 }
 
 /// Reads a session id. One too long to be a term is cut, and told apart by its hash.

@@ -35,8 +35,10 @@ impl RowChanges {
         let marks: HashMap<i64, RowMark> = marks.into_iter().map(|mark| (mark.id, mark)).collect();
         let present: HashSet<i64> = heads.iter().map(|head| head.id).collect();
 
+        let flipped = flipped(view, raw_ids, &marks)?;
         let is_changed = |head: &RowHead| {
             edited.contains(&head.id)
+                || flipped.contains(&head.id)
                 || marks.get(&head.id).is_none_or(|mark| (mark.flags & flag::ACTIVE != 0) != head.active)
         };
         let changed: HashSet<i64> =
@@ -63,6 +65,21 @@ impl RowChanges {
             candidates.iter().filter(|group| group.len() > 1).map(|group| group.len() as u64).sum();
         Ok(Self { write, gone, empty: heads.is_empty(), rows_read })
     }
+}
+
+/// Finds indexed rows that were compacted or hidden, or no longer are. No signature holds these flags;
+/// the agent sets them together with something that one does hold.
+fn flipped(view: &View<'_>, raw_ids: &[RawId], marks: &HashMap<i64, RowMark>) -> Result<HashSet<i64>> {
+    if marks.is_empty() {
+        return Ok(HashSet::new());
+    }
+    let states = view.states(raw_ids)?.into_iter();
+    let flipped = states.filter(|(id, compacted, hidden)| {
+        marks.get(id).is_some_and(|mark| {
+            (mark.flags & flag::COMPACTED != 0) != *compacted || (mark.flags & flag::HIDDEN != 0) != *hidden
+        })
+    });
+    Ok(flipped.map(|(id, ..)| id).collect())
 }
 
 /// Groups rows of equal time, and keeps the groups in which some row is `touched`.
