@@ -336,7 +336,10 @@ fn verify_proves_equal_rows() {
     assert_eq!(verdict["sessions_compared"], 7);
     let ran = fixture.aft(&["verify"]);
     assert_eq!((ran.code, ran.stderr.as_str()), (0, ""));
-    assert_eq!(ran.stdout, "equal: 21 messages in 7 sessions, row by row\n");
+    assert_eq!(
+        ran.stdout,
+        "equal: 21 messages in 7 sessions, row by row; what they say: aft verify --deep\n"
+    );
 }
 
 #[test]

@@ -175,7 +175,7 @@ impl Report {
             if totals.fts5 > totals.ours {
                 wins.push(format!("FTS5 finds {} more", grouped(totals.fts5 - totals.ours)));
             } else if totals.fts5 < totals.ours && !wins.is_empty() {
-                wins.push(format!("it finds {} fewer", grouped(totals.ours - totals.fts5)));
+                wins.push(format!("FTS5 finds {} fewer, though", grouped(totals.ours - totals.fts5)));
             }
             if case.ratios.scan.is_some_and(|ratio| ratio < 1.0) {
                 wins.push("the scan is faster".to_owned());
@@ -426,8 +426,8 @@ mod tests {
 
             ## Where another side is faster or finds more
 
-            - common word: FTS5 is faster in process if the total is not wanted; FTS5 is faster as a process; it finds 34 fewer; the scan finds 66 more.
-            - common word, user: FTS5 is faster in process if the total is not wanted; FTS5 is faster as a process; it finds 34 fewer; the scan finds 66 more.
+            - common word: FTS5 is faster in process if the total is not wanted; FTS5 is faster as a process; FTS5 finds 34 fewer, though; the scan finds 66 more.
+            - common word, user: FTS5 is faster in process if the total is not wanted; FTS5 is faster as a process; FTS5 finds 34 fewer, though; the scan finds 66 more.
 
             ## What was compared
 

@@ -77,6 +77,12 @@ impl Settings {
 /// be read, or if the disk is too small for the copy and two indexes.
 pub fn run(settings: &Settings, mut tell: impl FnMut(&str)) -> Result<Report> {
     let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    let asked = settings.queries.as_deref().map(given);
+    if asked.as_ref().is_some_and(|mix| mix.classes.is_empty()) {
+        return Err(Error::new(ErrorKind::Usage, "read", "the file of queries")
+            .because("it holds no query")
+            .hint("write one query a line"));
+    }
     let archive = Archive::at(&settings.archive, settings.allow_copy)?;
     let stored = archive.stored_bytes()?;
     // A copy, two indexes of up to the text's size together, and the log while FTS5 builds its own.
@@ -87,7 +93,7 @@ pub fn run(settings: &Settings, mut tell: impl FnMut(&str)) -> Result<Report> {
         copy: folder.path().join("archive.db"),
         index: folder.path().join("index"),
     };
-    tell(&format!("copying {} MB of text", stored / 1_000_000));
+    tell(&format!("copying {} MB of rows", stored / 1_000_000));
     archive.copy_rows(&program.copy, |_| settings.check_stop())?;
     tell("building the FTS5 index");
     let fts5 = program.build_fts5()?;
@@ -99,8 +105,8 @@ pub fn run(settings: &Settings, mut tell: impl FnMut(&str)) -> Result<Report> {
     let (our_bytes, their_bytes) = (sides.engine.status()?.index_bytes, sides.large.index_bytes()?);
     let facts = facts(&archive, sides.large.connection(), &ours)?;
     tell("choosing queries");
-    let mix = match &settings.queries {
-        Some(text) => given(text),
+    let mix = match asked {
+        Some(mix) => mix,
         None => choose(&sides.large, facts.rows, settings.seed)?,
     };
     let cases = cases(&mix, sides.large.connection())?;

@@ -230,8 +230,8 @@ pub(crate) struct Index {
 #[derive(Args, Debug)]
 #[command(
     after_help = "Exit codes: 0 swapped, 1 unexpected, 2 usage, 3 archive missing or unreadable, or index
-unwritable, 5 the new index is damaged, 6 another process is reindexing, 7 the archive never held still
-long enough to prove the new index, 130 interrupted."
+unwritable, 5 the new index is damaged, 6 another process is reindexing, 7 the archive changed
+faster than the new index could be proven, 130 interrupted."
 )]
 pub(crate) struct Reindex {
     /// How to show progress

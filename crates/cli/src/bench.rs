@@ -1,5 +1,6 @@
 //! `aft bench`: our searches against FTS5 and a scan, on the reader's own archive.
 
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -20,11 +21,11 @@ pub(crate) fn run(global: &Global, args: &Bench) -> Result<u8, Failure> {
         Failure::Usage(format!("--queries {path}: {error}"))
     })?;
     let settings = Settings {
-        archive: options.archive,
         allow_copy: options.allow_copy,
         aft: std::env::current_exe()?,
         folder: args.dir.clone().unwrap_or_else(std::env::temp_dir),
-        command: typed(),
+        command: typed(global, &options.archive),
+        archive: options.archive,
         seed: args.seed,
         runs: args.runs,
         budget: Duration::try_from_secs_f64(args.budget).expect("the flag's parser tried the same"),
@@ -54,10 +55,14 @@ pub(crate) fn twin(args: &BenchTwin) -> Result<u8, Failure> {
     Ok(0)
 }
 
-/// Returns the line that was typed.
-fn typed() -> String {
+/// Returns the line that was typed, with the archive that it found by itself.
+fn typed(global: &Global, archive: &Path) -> String {
     let words = std::env::args_os().skip(1).map(|word| quoted(&word.to_string_lossy()));
-    std::iter::once("aft".to_owned()).chain(words).collect::<Vec<_>>().join(" ")
+    let found = match global.archive {
+        Some(_) => Vec::new(),
+        None => vec!["--archive".to_owned(), quoted(&archive.display().to_string())],
+    };
+    std::iter::once("aft".to_owned()).chain(found).chain(words).collect::<Vec<_>>().join(" ")
 }
 
 /// Makes Ctrl-C end the run in good order, so that the copy is removed; a second one does not wait.

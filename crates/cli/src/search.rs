@@ -186,7 +186,9 @@ fn print_notes(global: &Global, page: &Page) {
         return;
     }
     let shown_to = page.offset + page.results.len();
-    let mut line = format!("{} of {} hits in {:.1} ms", page.results.len(), grouped(total), page.elapsed_ms);
+    let hits = if total == 1 { "hit" } else { "hits" };
+    let mut line =
+        format!("{} of {} {hits} in {:.1} ms", page.results.len(), grouped(total), page.elapsed_ms);
     if (shown_to as u64) < total && !page.results.is_empty() {
         line += &format!("; more with --offset {shown_to}");
     }

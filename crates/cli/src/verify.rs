@@ -73,7 +73,7 @@ fn as_text(verdict: &Verdict, args: &Verify) -> String {
             "equal: {} messages in {} sessions, row by row{}\n",
             grouped(verdict.archive_rows),
             grouped(verdict.sessions_compared),
-            if verdict.deep { ", and all that they say" } else { "" }
+            if verdict.deep { ", and all that they say" } else { "; what they say: aft verify --deep" }
         );
     }
     let mut text = differences(verdict);

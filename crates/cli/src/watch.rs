@@ -31,6 +31,9 @@ pub(crate) fn run(global: &Global) -> Result<u8, Failure> {
     if let Err(error) = set {
         tell!("aft: Ctrl-C will end the watch at once: {error}");
     }
+    if !global.json {
+        tell!("following {}; Ctrl-C ends it", engine.archive().display());
+    }
     let mut said = Instant::now();
     let mut failure = None;
     follow(&engine, &stop, |event| {
