@@ -54,7 +54,7 @@ pub(crate) struct Global {
 pub(crate) enum Command {
     Search(Search),
     Index(Index),
-    /// Follow the archive: what is written becomes searchable within a second
+    /// Follow the archive: what is written becomes searchable in about a second
     ///
     /// Prints a line for every sync that found something, and when the archive or index cannot be
     /// reached; with --json each is an object on a line of its own. Looks at the archive's files four
