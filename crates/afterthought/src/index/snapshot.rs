@@ -1,7 +1,7 @@
 //! One commit, as it stood: what the mirror compares and what a search runs over.
 
 use std::collections::HashMap;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use tantivy::columnar::{ColumnValues, StrColumn};
 use tantivy::schema::IndexRecordOption;
@@ -21,7 +21,11 @@ pub struct Snapshot {
     searcher: Searcher,
     fields: Fields,
     checkpoint: Checkpoint,
+    columns: Columns,
 }
+
+/// The columns of a searcher's segments, each opened when it is first read and then kept.
+pub(super) type Columns = Arc<[OnceLock<SegmentColumns>]>;
 
 /// What the mirror knows of an indexed session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -129,8 +133,19 @@ impl SegmentColumns {
 }
 
 impl Snapshot {
-    pub(super) fn new(searcher: Searcher, fields: Fields, checkpoint: Checkpoint) -> Self {
-        Self { searcher, fields, checkpoint }
+    pub(super) fn new(searcher: Searcher, fields: Fields, checkpoint: Checkpoint, columns: Columns) -> Self {
+        debug_assert_eq!(columns.len(), searcher.segment_readers().len());
+        Self { searcher, fields, checkpoint, columns }
+    }
+
+    /// Returns the columns of a segment. Opened once for all snapshots of the same segments.
+    pub fn columns(&self, segment_ord: usize) -> Result<&SegmentColumns> {
+        let kept = &self.columns[segment_ord];
+        if let Some(columns) = kept.get() {
+            return Ok(columns);
+        }
+        let columns = SegmentColumns::open(&self.searcher.segment_readers()[segment_ord])?;
+        Ok(kept.get_or_init(|| columns))
     }
 
     /// Returns what this commit stands for.
@@ -170,8 +185,8 @@ impl Snapshot {
     /// Returns every session's number and hash, by id.
     pub fn known_sessions(&self) -> Result<HashMap<String, KnownSession>> {
         let mut known = HashMap::new();
-        for segment in self.searcher.segment_readers() {
-            let columns = SegmentColumns::open(segment)?;
+        for (ord, segment) in self.searcher.segment_readers().iter().enumerate() {
+            let columns = self.columns(ord)?;
             let hash = hashes(segment)?;
             let ids = Strings::load(segment, "session_id")?;
             self.each_session_of(segment, |doc| {
@@ -186,8 +201,8 @@ impl Snapshot {
     /// Returns the chosen attributes of every session, by number; unknown numbers are empty.
     pub fn attributes<const N: usize>(&self, names: [&str; N]) -> Result<Vec<[Option<Arc<str>>; N]>> {
         let mut table = Vec::new();
-        for segment in self.searcher.segment_readers() {
-            let columns = SegmentColumns::open(segment)?;
+        for (ord, segment) in self.searcher.segment_readers().iter().enumerate() {
+            let columns = self.columns(ord)?;
             let mut strings = Vec::with_capacity(N);
             for name in names {
                 strings.push(Strings::load(segment, name)?);
@@ -207,8 +222,8 @@ impl Snapshot {
     /// Returns the signature of every session's documents, by number. One pass over three columns.
     pub fn sums(&self) -> Result<Vec<SessionSums>> {
         let mut sums: Vec<SessionSums> = Vec::new();
-        for segment in self.searcher.segment_readers() {
-            let columns = SegmentColumns::open(segment)?;
+        for (ord, segment) in self.searcher.segment_readers().iter().enumerate() {
+            let columns = self.columns(ord)?;
             for doc in segment.doc_ids_alive() {
                 let flags = columns.flags.get_val(doc);
                 if flags & flag::SESSION != 0 {
@@ -232,7 +247,7 @@ impl Snapshot {
     pub fn session_places(&self) -> Result<Vec<SessionPlace>> {
         let mut places = Vec::new();
         for (segment_ord, segment) in (0..).zip(self.searcher.segment_readers()) {
-            let columns = SegmentColumns::open(segment)?;
+            let columns = self.columns(segment_ord as usize)?;
             self.each_session_of(segment, |doc| {
                 let (ord, started_ms) = (columns.session_ord.get_val(doc), columns.timestamp.get_val(doc));
                 places.push(SessionPlace { ord, started_ms, segment: segment_ord, doc });
@@ -245,8 +260,8 @@ impl Snapshot {
     /// Returns what every session's messages add up to, by number. One pass over three columns.
     pub fn activity(&self) -> Result<Vec<Activity>> {
         let mut activity: Vec<Activity> = Vec::new();
-        for segment in self.searcher.segment_readers() {
-            let columns = SegmentColumns::open(segment)?;
+        for (ord, segment) in self.searcher.segment_readers().iter().enumerate() {
+            let columns = self.columns(ord)?;
             for doc in segment.doc_ids_alive() {
                 let flags = columns.flags.get_val(doc);
                 if flags & flag::SESSION != 0 || !flag::is_listed(flags) {
@@ -267,8 +282,8 @@ impl Snapshot {
     pub fn last_activity(&self, session_ord: u64) -> Result<Option<i64>> {
         let term = Term::from_field_u64(self.fields.session_ord, session_ord);
         let (mut last, mut started) = (NO_TIME, NO_TIME);
-        for segment in self.searcher.segment_readers() {
-            let columns = SegmentColumns::open(segment)?;
+        for (ord, segment) in self.searcher.segment_readers().iter().enumerate() {
+            let columns = self.columns(ord)?;
             each_doc(segment, &term, |doc| {
                 let (flags, time) = (columns.flags.get_val(doc), columns.timestamp.get_val(doc));
                 if flags & flag::SESSION != 0 {
@@ -286,8 +301,8 @@ impl Snapshot {
     pub fn rows_of(&self, session_ord: u64) -> Result<Vec<RowMark>> {
         let term = Term::from_field_u64(self.fields.session_ord, session_ord);
         let mut rows = Vec::new();
-        for segment in self.searcher.segment_readers() {
-            let columns = SegmentColumns::open(segment)?;
+        for (ord, segment) in self.searcher.segment_readers().iter().enumerate() {
+            let columns = self.columns(ord)?;
             each_doc(segment, &term, |doc| {
                 let flags = columns.flags.get_val(doc);
                 if flags & flag::SESSION == 0 {
@@ -304,8 +319,8 @@ impl Snapshot {
     pub fn texts_of(&self, session_ord: u64) -> Result<Vec<TextMark>> {
         let term = Term::from_field_u64(self.fields.session_ord, session_ord);
         let mut marks = Vec::new();
-        for segment in self.searcher.segment_readers() {
-            let (columns, hash) = (SegmentColumns::open(segment)?, hashes(segment)?);
+        for (ord, segment) in self.searcher.segment_readers().iter().enumerate() {
+            let (columns, hash) = (self.columns(ord)?, hashes(segment)?);
             each_doc(segment, &term, |doc| {
                 let row = RowMark { id: columns.id.get_val(doc), flags: columns.flags.get_val(doc) };
                 if row.flags & flag::SESSION == 0 {
@@ -320,20 +335,19 @@ impl Snapshot {
 
     /// Returns the message at a place that a search found, with the hash of what it says.
     pub(crate) fn text_at(&self, segment_ord: u32, doc: DocId) -> Result<TextMark> {
-        let segment = self.searcher.segment_reader(segment_ord);
-        let columns = SegmentColumns::open(segment)?;
+        let columns = self.columns(segment_ord as usize)?;
         let row = RowMark { id: columns.id.get_val(doc), flags: columns.flags.get_val(doc) };
-        Ok(TextMark { row, hash: hashes(segment)?.get_val(doc) })
+        Ok(TextMark { row, hash: hashes(self.searcher.segment_reader(segment_ord))?.get_val(doc) })
     }
 
     /// Returns a session by its archive id, with its number; `None` if it is not indexed.
     pub fn session(&self, id: &str) -> Result<Option<(u64, Session)>> {
         let term = self.fields.session_term(id);
         let mut found = None;
-        for segment in self.searcher.segment_readers() {
+        for (ord, segment) in self.searcher.segment_readers().iter().enumerate() {
             each_doc(segment, &term, |doc| {
-                let columns = SegmentColumns::open(segment)?;
-                found = Some((columns.session_ord.get_val(doc), session_at(segment, &columns, doc)?));
+                let columns = self.columns(ord)?;
+                found = Some((columns.session_ord.get_val(doc), session_at(segment, columns, doc)?));
                 Ok(())
             })?;
         }
@@ -342,8 +356,7 @@ impl Snapshot {
 
     /// Returns the session document at a place that a search found.
     pub(crate) fn session_at(&self, segment_ord: u32, doc: DocId) -> Result<Session> {
-        let segment = self.searcher.segment_reader(segment_ord);
-        session_at(segment, &SegmentColumns::open(segment)?, doc)
+        session_at(self.searcher.segment_reader(segment_ord), self.columns(segment_ord as usize)?, doc)
     }
 
     /// Tells whether a message is indexed, under whichever session.
@@ -397,8 +410,8 @@ impl Snapshot {
     pub fn messages_with(&self, field: Field, word: &str) -> Result<Vec<i64>> {
         let term = Term::from_field_text(self.fields.text(field), word);
         let mut ids = Vec::new();
-        for segment in self.searcher.segment_readers() {
-            let columns = SegmentColumns::open(segment)?;
+        for (ord, segment) in self.searcher.segment_readers().iter().enumerate() {
+            let columns = self.columns(ord)?;
             each_doc(segment, &term, |doc| {
                 ids.push(columns.id.get_val(doc));
                 Ok(())
@@ -411,8 +424,8 @@ impl Snapshot {
     /// Returns the ids of rows that could be read only in part, lowest first, at most `limit`.
     pub fn damaged_rows(&self, limit: usize) -> Result<(u64, Vec<i64>)> {
         let mut ids = Vec::new();
-        for segment in self.searcher.segment_readers() {
-            let columns = SegmentColumns::open(segment)?;
+        for (ord, segment) in self.searcher.segment_readers().iter().enumerate() {
+            let columns = self.columns(ord)?;
             let damaged = |doc: &DocId| columns.flags.get_val(*doc) & flag::DAMAGED != 0;
             ids.extend(segment.doc_ids_alive().filter(damaged).map(|doc| columns.id.get_val(doc)));
         }

@@ -1,13 +1,14 @@
 //! Opens the live generation of an index, or creates one, and tells what is wrong with it.
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
+use parking_lot::Mutex;
 use tantivy::directory::error::{DeleteError, LockError, OpenReadError, OpenWriteError};
 use tantivy::directory::{
     DirectoryLock, FileHandle, Lock, MmapDirectory, RamDirectory, WatchCallback, WatchHandle, WritePtr,
 };
-use tantivy::{Directory, Index, IndexReader, IndexSettings, ReloadPolicy, TantivyError};
+use tantivy::{Directory, Index, IndexReader, IndexSettings, ReloadPolicy, Searcher, TantivyError};
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::{STAGE_AGE_S_MAX, WRITER_ARENA_BYTES, WRITER_ARENA_BYTES_SMALL, WRITER_THREADS};
@@ -16,7 +17,7 @@ use crate::text;
 
 use super::fields::{FORMAT, Fields};
 use super::folder::Folder;
-use super::snapshot::Snapshot;
+use super::snapshot::{Columns, Snapshot};
 use super::tokenizer::{AgentTokenizer, TOKENIZER};
 use super::writer::Writer;
 
@@ -54,6 +55,8 @@ pub struct Store {
     reader: IndexReader,
     fields: Fields,
     access: Access,
+    /// The columns of the segments that the reader has open, by the generation of its searcher.
+    columns: Arc<Mutex<(u64, Columns)>>,
 }
 
 impl Store {
@@ -153,7 +156,18 @@ impl Store {
             .reload_policy(ReloadPolicy::Manual)
             .try_into()
             .map_err(|error| sorted(path, error))?;
-        Ok(Self { path: path.to_owned(), index, reader, fields, access })
+        let columns = Arc::new(Mutex::new((u64::MAX, Columns::from([]))));
+        Ok(Self { path: path.to_owned(), index, reader, fields, access, columns })
+    }
+
+    /// Returns the columns of a searcher's segments: those opened before, while they are the same.
+    fn columns_of(&self, searcher: &Searcher) -> Columns {
+        let generation = searcher.generation().generation_id();
+        let mut kept = self.columns.lock();
+        if kept.0 != generation {
+            *kept = (generation, searcher.segment_readers().iter().map(|_| OnceLock::new()).collect());
+        }
+        Arc::clone(&kept.1)
     }
 
     /// Returns the newest commit, with its checkpoint.
@@ -172,7 +186,8 @@ impl Store {
                     return Err(damaged(&self.path, "it holds documents and no word of what they stand for"));
                 }
                 let checkpoint = self.checkpoint(metas.payload.as_deref())?;
-                return Ok(Snapshot::new(searcher, self.fields, checkpoint));
+                let columns = self.columns_of(&searcher);
+                return Ok(Snapshot::new(searcher, self.fields, checkpoint, columns));
             }
             self.reader.reload().map_err(|error| sorted(&self.path, error))?;
         }

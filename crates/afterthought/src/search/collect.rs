@@ -202,11 +202,11 @@ pub(super) fn collect(
     let mut top = Top { heap: BinaryHeap::with_capacity(limit + 1), limit, total: 0, matched: 0 };
     let mut windows = (Window::new(), Window::new());
     for (ord, segment) in snapshot.searcher().segment_readers().iter().enumerate() {
-        let columns = SegmentColumns::open(segment)?;
+        let columns = snapshot.columns(ord)?;
         let mut scan = Scan {
             ranked,
-            filter: SegmentFilter::of(filter, segment, &columns)?,
-            columns: &columns,
+            filter: SegmentFilter::of(filter, segment, columns)?,
+            columns,
             ord: u32::try_from(ord).expect("tantivy numbers segments in 32 bits"),
             lists: open_lists(snapshot, segment, &ranked.lists, Cursor::walk)?,
             pairs: open_lists(snapshot, segment, &ranked.pairs, Cursor::check)?,
