@@ -131,8 +131,8 @@ fn plans(criterion: &mut Criterion) {
 fn searches(criterion: &mut Criterion) {
     let (archive, index) = (archive(), tempfile::tempdir().expect("a temporary folder"));
     let path = copy(&archive, index.path());
-    Rival::build(&path).expect("an FTS5 index");
-    let rival = Rival::open(&path, Cache::Large).expect("a rival");
+    let rival = Rival::build(&path).expect("an FTS5 index");
+    rival.optimize().expect("a smaller one");
     let engine = open(&archive, &index);
     let words = corpus::vocabulary();
     let three = format!("{} {} {}", words[3], words[40], words[400]);

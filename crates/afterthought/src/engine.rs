@@ -220,12 +220,16 @@ impl Engine {
         })
     }
 
+    /// Reads every file of the index's last commit. Fails as damaged if one does not match its checksum.
+    pub fn check_files(&self) -> Result<()> {
+        self.live().store.check_files()
+    }
+
     /// Proves that the index holds the archive's rows, or lists where it does not. The index's
     /// own files are checked first; fails as damaged if one does not match its checksum.
     pub fn verify(&self, depth: Depth) -> Result<Verdict> {
-        let live = self.live();
-        live.store.check_files()?;
-        verify(&self.archive, &live.store.snapshot()?, depth)
+        self.check_files()?;
+        verify(&self.archive, &self.live().store.snapshot()?, depth)
     }
 
     /// Returns a session and its visible messages, each once, from the archive itself. The id may be

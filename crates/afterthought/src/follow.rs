@@ -9,7 +9,7 @@ use crate::archive::Stamp;
 use crate::engine::Engine;
 use crate::error::{Error, Result};
 use crate::limits::{FOLLOW_PATIENCE_MS, FOLLOW_POLL_MS, FOLLOW_QUIET_MS};
-use crate::mirror::{Freshness, Level, Progress, SyncReport};
+use crate::mirror::{Level, Progress, SyncReport};
 use crate::time::now_ms;
 
 /// What happened while following.
@@ -101,8 +101,8 @@ impl Follower<'_> {
             }
             progress.map(Event::Progress).into_iter().for_each(&mut *on);
         })?;
-        match freshness {
-            Freshness::Fresh(report) => {
+        match freshness.ended() {
+            Ok(report) => {
                 if self.behind.take().is_some_and(|trouble| trouble.said) {
                     on(Event::Recovered);
                 }
@@ -111,7 +111,7 @@ impl Follower<'_> {
                 }
                 self.seen = now.filter(|_| !report.interrupted);
             }
-            Freshness::Behind(error) => {
+            Err(error) => {
                 self.seen = None;
                 let trouble = self.behind.get_or_insert(Trouble { since: Instant::now(), said: false });
                 // A search of another process holds the writer's lock for a moment.
@@ -121,7 +121,6 @@ impl Follower<'_> {
                     on(Event::Behind(error));
                 }
             }
-            Freshness::Pending => unreachable!("an endless wait does not end before its sync"),
         }
         Ok(())
     }

@@ -12,7 +12,7 @@ use crate::engine::Options;
 use crate::error::Result;
 use crate::index::{Folder, Stage, Store};
 use crate::limits::REINDEX_ROUNDS_MAX;
-use crate::mirror::{Depth, Freshness, Level, Mirror, Progress, Verdict, verify};
+use crate::mirror::{Depth, Level, Mirror, Progress, Verdict, verify};
 use crate::model::SyncStats;
 use crate::time::now_ms;
 
@@ -92,11 +92,7 @@ impl Reindex {
             let deep = round == 0 && self.stage == Stage::GoneOnWith;
             let level = if deep { Level::Deep } else { Level::Full };
             let synced = self.mirror.freshen(level, Duration::MAX, |progress| watch(&self, progress))?;
-            match synced {
-                Freshness::Fresh(report) => work += report.stats,
-                Freshness::Behind(error) => return Err(error),
-                Freshness::Pending => unreachable!("an endless wait does not end before its sync"),
-            }
+            work += synced.ended()?.stats;
             watch(&self, None);
             if self.stopped.load(Ordering::Relaxed) {
                 return Ok(Outcome::Stopped);

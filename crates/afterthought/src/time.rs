@@ -14,7 +14,8 @@ pub fn rfc3339(ms: i64) -> Option<String> {
 }
 
 /// Returns the present moment, in milliseconds since 1970.
-pub(crate) fn now_ms() -> i64 {
+#[must_use]
+pub fn now_ms() -> i64 {
     let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
     i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
 }

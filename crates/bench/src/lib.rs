@@ -5,6 +5,7 @@
 //! The archive is read once, through the library, into a private copy; everything is measured on
 //! that copy, so that no side sees a row that another does not.
 
+pub mod figures;
 mod machine;
 mod markdown;
 mod measure;

@@ -59,14 +59,14 @@ pub(crate) fn check_space(folder: &Path, bytes: u64) -> Result<()> {
         .hint("name a folder on a larger disk with --dir"))
 }
 
-/// Returns the memory that belongs to a process alone, mapped files left out; 0 where the system
+/// Returns the memory that belongs to a process alone, mapped files left out; `None` where the system
 /// does not tell.
-pub(crate) fn anonymous_bytes(child: &Child) -> u64 {
+pub(crate) fn anonymous_bytes(child: &Child) -> Option<u64> {
     let path = Path::new("/proc").join(child.id().to_string()).join("status");
-    let status = fs::read_to_string(path).unwrap_or_default();
+    let status = fs::read_to_string(path).ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("RssAnon:"));
     let kb = line.and_then(|value| value.trim().trim_end_matches("kB").trim().parse::<u64>().ok());
-    kb.unwrap_or(0) * 1_024
+    kb.map(|kb| kb * 1_024)
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! A report as Markdown that also reads well in a terminal: tables with aligned columns, what was
 //! asked, and every place where another side is faster or finds more.
 
+use crate::figures::{grouped, size};
 use crate::report::{Build, Case, Figure, Report};
 
 impl Report {
@@ -68,7 +69,7 @@ impl Report {
                 format!("{:.1} s", build.seconds),
                 grouped(whole(build.rows_per_s)),
                 size(whole(build.text_bytes_per_s)),
-                size(build.peak_anonymous_bytes),
+                build.peak_anonymous_bytes.map_or_else(none, size),
                 size(build.index_bytes),
                 format!("{:.2}", build.index_bytes_per_text_byte),
             ]
@@ -258,25 +259,6 @@ fn whole(value: f64) -> u64 {
     value.round() as u64
 }
 
-/// Writes a number with separators: 289,433.
-fn grouped(number: u64) -> String {
-    let digits = number.to_string();
-    let mut shown = String::new();
-    for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at).is_multiple_of(3) {
-            shown.push(',');
-        }
-        shown.push(digit);
-    }
-    shown
-}
-
-fn size(bytes: u64) -> String {
-    #[expect(clippy::cast_precision_loss, reason = "shown with one decimal")]
-    let megabytes = bytes as f64 / 1e6;
-    if megabytes < 1_000.0 { format!("{megabytes:.1} MB") } else { format!("{:.2} GB", megabytes / 1e3) }
-}
-
 /// Lays out a table whose columns are as wide as their widest cell.
 fn table(head: &[&str], rows: &[Vec<String>]) -> String {
     let head: Vec<String> = head.iter().map(|cell| (*cell).to_owned()).collect();
@@ -338,7 +320,7 @@ mod tests {
             seconds: 20.0,
             rows_per_s: 15_000.0,
             text_bytes_per_s: 2e7,
-            peak_anonymous_bytes: 400_000_000,
+            peak_anonymous_bytes: Some(400_000_000),
             index_bytes: 1_100_000_000,
             index_bytes_per_text_byte: 0.7,
         };

@@ -27,7 +27,7 @@ pub(crate) struct Program {
 pub(crate) struct Watched {
     pub(crate) report: Value,
     pub(crate) seconds: f64,
-    pub(crate) peak_anonymous_bytes: u64,
+    pub(crate) peak_anonymous_bytes: Option<u64>,
 }
 
 /// Who answers a whole process's question.
@@ -46,7 +46,7 @@ impl Program {
 
     /// Builds the FTS5 index.
     pub(crate) fn build_fts5(&self) -> Result<Watched> {
-        watch(self.twin("build"))
+        watch(&mut self.twin("build"))
     }
 
     /// Asks a question in a new process and reads the answer to its end.
@@ -91,13 +91,11 @@ fn command(aft: &Path) -> Command {
 }
 
 /// Runs a command to its end, watching its memory.
-fn watch(command: impl std::borrow::BorrowMut<Command>) -> Result<Watched> {
-    let mut command = command;
-    let command = command.borrow_mut();
+fn watch(command: &mut Command) -> Result<Watched> {
     let began = Instant::now();
     let started = command.spawn();
     let mut child: Child = started.map_err(failed("start", command.get_program().display()))?;
-    let mut peak = 0;
+    let mut peak = None;
     while child.try_wait().map_err(failed("wait for", "a build"))?.is_none() {
         peak = peak.max(anonymous_bytes(&child));
         std::thread::sleep(WATCH);

@@ -105,8 +105,8 @@ pub struct Build {
     pub rows_per_s: f64,
     /// Bytes of text a second.
     pub text_bytes_per_s: f64,
-    /// Most memory that was the process's own.
-    pub peak_anonymous_bytes: u64,
+    /// Most memory that was the process's own; `None` where the system does not tell.
+    pub peak_anonymous_bytes: Option<u64>,
     /// Size of the index.
     pub index_bytes: u64,
     /// The same by byte of text.

@@ -50,15 +50,6 @@ pub enum Cache {
     Large,
 }
 
-/// What a build of the FTS5 index cost.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct Built {
-    /// Seconds to read every row and index it, until it stands in the database.
-    pub rebuild_s: f64,
-    /// Seconds to merge the index into its smallest form.
-    pub optimize_s: f64,
-}
-
 /// One answer.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Answer {
@@ -88,21 +79,24 @@ pub struct Rival {
 
 impl Rival {
     /// Builds the FTS5 index in a copy of an archive. Fails if there is one.
-    pub fn build(path: &Path) -> Result<Built> {
+    pub fn build(path: &Path) -> Result<Self> {
         let rival = Self::open(path, Cache::Large)?;
-        let run = |sql: &str| -> Result<f64> {
-            let began = Instant::now();
-            rival.connection.execute_batch(sql).map_err(failed("build FTS5 index in", path.display()))?;
-            Ok(began.elapsed().as_secs_f64())
-        };
-        run(LAYOUT)?;
-        let rebuild_s = run(
-            "INSERT INTO messages_fts(messages_fts) VALUES ('rebuild'); PRAGMA wal_checkpoint(TRUNCATE)",
-        )?;
-        let optimize_s = run(
-            "INSERT INTO messages_fts(messages_fts) VALUES ('optimize'); PRAGMA wal_checkpoint(TRUNCATE)",
-        )?;
-        Ok(Built { rebuild_s, optimize_s })
+        let built = rival.connection.execute_batch(LAYOUT).and_then(|()| rival.fts5_command("rebuild"));
+        built.map_err(failed("build FTS5 index in", path.display()))?;
+        Ok(rival)
+    }
+
+    /// Merges the FTS5 index into its smallest form. Returns the seconds that took.
+    pub fn optimize(&self) -> Result<f64> {
+        let began = Instant::now();
+        self.fts5_command("optimize").map_err(failed("optimize", "the FTS5 index"))?;
+        Ok(began.elapsed().as_secs_f64())
+    }
+
+    /// Runs a command of FTS5 until its outcome stands in the database.
+    fn fts5_command(&self, command: &str) -> rusqlite::Result<()> {
+        self.connection.execute("INSERT INTO messages_fts(messages_fts) VALUES (?1)", [command])?;
+        self.connection.execute_batch("PRAGMA wal_checkpoint(TRUNCATE)")
     }
 
     /// Returns how many bytes the pages of the FTS5 index take. Reads every page of the database.

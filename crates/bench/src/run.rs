@@ -4,11 +4,11 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use afterthought::archive::Archive;
-use afterthought::time::rfc3339;
-use afterthought::{Engine, Error, ErrorKind, Freshness, Level, Options, Result};
+use afterthought::time::{now_ms, rfc3339};
+use afterthought::{Engine, Error, ErrorKind, Level, Options, Result};
 use rusqlite::{Connection, OptionalExtension};
 use tempfile::TempDir;
 
@@ -76,7 +76,7 @@ impl Settings {
 /// Reads the archive once into a private copy and leaves nothing behind. Fails if the archive cannot
 /// be read, or if the disk is too small for the copy and two indexes.
 pub fn run(settings: &Settings, mut tell: impl FnMut(&str)) -> Result<Report> {
-    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    let date = rfc3339(now_ms());
     let asked = settings.queries.as_deref().map(given);
     if asked.as_ref().is_some_and(|mix| mix.classes.is_empty()) {
         return Err(Error::new(ErrorKind::Usage, "read", "the file of queries")
@@ -114,7 +114,7 @@ pub fn run(settings: &Settings, mut tell: impl FnMut(&str)) -> Result<Report> {
     let cases = measured(settings, &program, &sides, &cases, &mut tell)?;
     Ok(Report {
         schema_version: 1,
-        date: i64::try_from(now.as_millis()).ok().and_then(rfc3339),
+        date,
         command: settings.command.clone(),
         versions: versions(),
         machine: machine(),
@@ -162,10 +162,7 @@ impl Sides {
             rival.fts5_page(&Question::any("the"))?;
         }
         let engine = Engine::open(&Options::new(&program.copy, &program.index))?;
-        match engine.freshen(Level::Full, Duration::MAX, |_| {})? {
-            Freshness::Behind(error) => return Err(error),
-            Freshness::Fresh(_) | Freshness::Pending => {}
-        }
+        engine.freshen(Level::Full, Duration::MAX, |_| {})?.ended()?;
         Ok(Self { engine, shipped, large, scanning })
     }
 

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use afterthought_bench::rival::{Cache, Rival};
 use afterthought_bench::{Question, Settings};
+use serde_json::json;
 
 use crate::args::{Bench, BenchTwin, Global, TwinArg};
 use crate::fail::{Failure, quoted};
@@ -48,7 +49,9 @@ pub(crate) fn twin(args: &BenchTwin) -> Result<u8, Failure> {
     let question = Question { query: args.query.clone(), all: args.all, role: args.role.clone() };
     let rival = || Rival::open(&args.database, Cache::Shipped);
     match args.side {
-        TwinArg::Build => print_json(&Rival::build(&args.database)?)?,
+        TwinArg::Build => {
+            print_json(&json!({ "optimize_s": Rival::build(&args.database)?.optimize()? }))?;
+        }
         TwinArg::Fts5 => print_json(&rival()?.fts5(&question)?)?,
         TwinArg::Scan => print_json(&rival()?.scan(&question)?)?,
     }

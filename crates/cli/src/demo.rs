@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use afterthought::{Engine, Freshness, Level, Options, SearchRequest};
+use afterthought::{Engine, Level, Options, SearchRequest};
 use afterthought_tools::archive::{Shape, Writer, hermes_search};
 use afterthought_tools::demo::{QUESTIONS, write};
 use anstyle::Style;
@@ -34,11 +34,7 @@ pub(crate) fn run(global: &Global, args: &Demo) -> Result<u8, Failure> {
         ),
     )?;
     let engine = Engine::open(&Options::new(&archive, &index))?;
-    let report = match engine.freshen(Level::Full, Duration::MAX, |_| {})? {
-        Freshness::Fresh(report) => report,
-        Freshness::Behind(error) => return Err(error.into()),
-        Freshness::Pending => unreachable!("an endless wait does not end before its sync"),
-    };
+    let report = engine.freshen(Level::Full, Duration::MAX, |_| {})?.ended()?;
     let status = engine.status()?;
     say(
         global,

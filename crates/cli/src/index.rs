@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use afterthought::model::SyncStats;
-use afterthought::{Engine, Freshness, Level};
+use afterthought::{Engine, Level};
 use serde_json::json;
 
 use crate::args::{Global, Index};
@@ -19,11 +19,7 @@ pub(crate) fn run(global: &Global, args: &Index) -> Result<u8, Failure> {
     let freshness = engine
         .freshen(Level::Full, Duration::MAX, |progress| reporter.watch(|| engine.interrupt(), progress))?;
     let stopped = reporter.finish();
-    let report = match freshness {
-        Freshness::Fresh(report) => report,
-        Freshness::Behind(error) => return Err(error.into()),
-        Freshness::Pending => unreachable!("an endless wait does not end before its sync"),
-    };
+    let report = freshness.ended()?;
     let status = engine.status()?;
     if stopped || report.interrupted {
         let rows = grouped(status.index.rows);

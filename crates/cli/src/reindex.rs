@@ -2,10 +2,10 @@
 
 use std::time::Instant;
 
-use afterthought::{Outcome, Reindexed};
+use afterthought::{Options, Outcome, Reindexed};
 use serde_json::{Value, json};
 
-use crate::args::{Global, Reindex};
+use crate::args::{Global, ProgressArg, Reindex};
 use crate::fail::{EXIT_DRIFT, Failure};
 use crate::index::work_done;
 use crate::paths;
@@ -16,12 +16,7 @@ use crate::verify::differences;
 pub(crate) fn run(global: &Global, args: &Reindex) -> Result<u8, Failure> {
     let options = paths::options(global)?;
     let began = Instant::now();
-    let reindex = afterthought::Reindex::start(&options)?;
-    let mut reporter = Reporter::new(args.progress);
-    let outcome = reindex.run(|reindex, progress| reporter.watch(|| reindex.interrupt(), progress));
-    // Ctrl-C that came too late to stop it is not reported: the new index answers.
-    let _late = reporter.finish();
-    match outcome? {
+    match rebuild(&options, args.progress)? {
         Outcome::Swapped(done) => {
             let seconds = began.elapsed().as_secs_f64();
             if global.json {
@@ -31,9 +26,7 @@ pub(crate) fn run(global: &Global, args: &Reindex) -> Result<u8, Failure> {
             }
             Ok(0)
         }
-        Outcome::Stopped => Err(Failure::Interrupted(
-            "stopped; the index is as it was, and the next aft reindex goes on".to_owned(),
-        )),
+        Outcome::Stopped => Err(stopped()),
         Outcome::Drifted(verdict) => {
             tell!("the archive changed faster than a new index could be proven; the index is as it was");
             if !global.json {
@@ -42,6 +35,20 @@ pub(crate) fn run(global: &Global, args: &Reindex) -> Result<u8, Failure> {
             Ok(EXIT_DRIFT)
         }
     }
+}
+
+/// Rebuilds with progress; Ctrl-C stops it in good order.
+pub(crate) fn rebuild(options: &Options, progress: ProgressArg) -> Result<Outcome, Failure> {
+    let mut reporter = Reporter::new(progress);
+    let outcome = afterthought::Reindex::start(options)?
+        .run(|reindex, progress| reporter.watch(|| reindex.interrupt(), progress));
+    // Ctrl-C that came too late to stop it is not reported: the new index answers.
+    let _late = reporter.finish();
+    Ok(outcome?)
+}
+
+pub(crate) fn stopped() -> Failure {
+    Failure::Interrupted("stopped; the index is as it was, and the next aft reindex goes on".to_owned())
 }
 
 fn as_json(done: &Reindexed, seconds: f64) -> Result<Value, Failure> {

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use afterthought::model::SyncStats;
-use afterthought::{Depth, Engine, ErrorKind, Freshness, Level, Opening, Options, Outcome, Reindex, Verdict};
+use afterthought::{Depth, Engine, ErrorKind, Level, Opening, Options, Outcome, Verdict};
 use serde_json::json;
 
 use crate::args::{Global, ProgressArg, Verify};
@@ -11,6 +11,7 @@ use crate::fail::{EXIT_DRIFT, Failure};
 use crate::index::work_done;
 use crate::paths;
 use crate::progress::Reporter;
+use crate::reindex::{rebuild, stopped};
 use crate::stdout::{grouped, print_json, print_text};
 
 pub(crate) fn run(global: &Global, args: &Verify) -> Result<u8, Failure> {
@@ -32,11 +33,11 @@ pub(crate) fn run(global: &Global, args: &Verify) -> Result<u8, Failure> {
 
 /// Writes what differs; builds the index anew where its own files are damaged.
 fn repair(options: &Options, depth: Depth) -> Result<SyncStats, Failure> {
-    let opened = Engine::open(options).and_then(|engine| engine.verify(Depth::Rows).map(|_| engine));
+    let opened = Engine::open(options).and_then(|engine| engine.check_files().map(|()| engine));
     let engine = match opened {
         Err(error) if matches!(error.kind(), ErrorKind::IndexDamaged | ErrorKind::IndexIncompatible) => {
             tell!("{error}; building it anew");
-            return rebuild(options);
+            return rebuilt(options);
         }
         other => other?,
     };
@@ -47,21 +48,13 @@ fn repair(options: &Options, depth: Depth) -> Result<SyncStats, Failure> {
     if reporter.finish() {
         return Err(Failure::Interrupted("stopped; what was repaired stays".to_owned()));
     }
-    match freshness {
-        Freshness::Fresh(report) => Ok(report.stats),
-        Freshness::Behind(error) => Err(error.into()),
-        Freshness::Pending => unreachable!("an endless wait does not end before its sync"),
-    }
+    Ok(freshness.ended()?.stats)
 }
 
-fn rebuild(options: &Options) -> Result<SyncStats, Failure> {
-    let mut reporter = Reporter::new(ProgressArg::Auto);
-    let outcome =
-        Reindex::start(options)?.run(|reindex, progress| reporter.watch(|| reindex.interrupt(), progress));
-    let _late = reporter.finish();
-    match outcome? {
+fn rebuilt(options: &Options) -> Result<SyncStats, Failure> {
+    match rebuild(options, ProgressArg::Auto)? {
         Outcome::Swapped(done) => Ok(done.work),
-        Outcome::Stopped => Err(Failure::Interrupted("stopped; the next aft reindex goes on".to_owned())),
+        Outcome::Stopped => Err(stopped()),
         // The proof that follows says what differs.
         Outcome::Drifted(_) => Ok(SyncStats::default()),
     }

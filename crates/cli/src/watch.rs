@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, Instant};
 
+use afterthought::time::{now_ms, rfc3339};
 use afterthought::{Engine, ErrorView, Event, follow};
 use serde_json::{Value, json};
 
@@ -58,8 +59,7 @@ pub(crate) fn run(global: &Global) -> Result<u8, Failure> {
 }
 
 fn say(global: &Global, engine: &Engine, event: &Event) -> Result<(), Failure> {
-    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
-    let time = i64::try_from(now.as_millis()).ok().and_then(afterthought::time::rfc3339);
+    let time = rfc3339(now_ms());
     if global.json {
         let mut value = as_json(engine, event)?;
         value["schema_version"] = json!(1);

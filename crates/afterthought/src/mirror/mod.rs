@@ -77,6 +77,18 @@ pub enum Freshness {
 }
 
 impl Freshness {
+    /// Returns the report of a sync that was waited for without end, or why it could not be written.
+    ///
+    /// # Panics
+    /// If the wait had an end and the sync had not.
+    pub fn ended(self) -> Result<SyncReport> {
+        match self {
+            Self::Fresh(report) => Ok(report),
+            Self::Behind(error) => Err(error),
+            Self::Pending => panic!("an endless wait does not end before its sync"),
+        }
+    }
+
     /// Returns what the reader of an answer should know.
     #[must_use]
     pub fn warning(&self) -> Option<Warning> {
