@@ -3,6 +3,8 @@
 
 #![expect(clippy::missing_panics_doc, reason = "a test helper panics to fail its test")]
 
+pub mod faults;
+
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::ErrorKind;

@@ -12,7 +12,7 @@ use crate::archive::{Archive, Stamp};
 use crate::audit::{Audit, WordAudit, audit, routes};
 use crate::context::{Context, Entry};
 use crate::error::{Error, ErrorKind, Result};
-use crate::index::{Access, Folder, Snapshot, Store, flag};
+use crate::index::{Access, Disk, Folder, Snapshot, Storage, Store, flag};
 use crate::limits::{BATCH_ROWS_MAX, READERS_DEFAULT, SEARCH_WALL_MS_MAX, VERIFY_LISTED_MAX};
 use crate::mirror::{Depth, Freshness, Level, Mirror, Note, Progress, Verdict, verify};
 use crate::model::{Message, Origin, Session, Warning};
@@ -34,6 +34,8 @@ pub struct Options {
     pub allow_copy: bool,
     /// What to do about the index.
     pub index: Opening,
+    /// Where the index's files lie.
+    pub storage: Arc<dyn Storage>,
 }
 
 /// What opening does about the index.
@@ -55,7 +57,13 @@ impl Options {
             readers: READERS_DEFAULT,
             allow_copy: false,
             index: Opening::Ensure,
+            storage: Arc::new(Disk),
         }
+    }
+
+    /// Names the folder of the archive's index.
+    pub(crate) fn folder(&self, archive: &Archive) -> Folder {
+        Folder::of(&self.index_root, archive.path()).over(Arc::clone(&self.storage))
     }
 }
 
@@ -87,7 +95,7 @@ impl Engine {
         let archive = Archive::at(&options.archive, options.allow_copy)?;
         // An archive that cannot be read is said before an index is made for it.
         archive.read(|_| Ok(()))?;
-        let folder = Folder::of(&options.index_root, archive.path());
+        let folder = options.folder(&archive);
         let store = match options.index {
             Opening::Existing => Store::open(&folder)?.ok_or_else(|| {
                 Error::new(ErrorKind::IndexMissing, "open index of", archive.path().display())
@@ -108,9 +116,8 @@ impl Engine {
     fn live(&self) -> Arc<Live> {
         let mut live = self.live.lock();
         let open = match self.folder.live() {
-            Ok(Some(path)) if path != live.store.path() => {
-                Store::open_at(&path).and_then(|store| Live::over(store, &self.archive, &self.folder))
-            }
+            Ok(Some(path)) if path != live.store.path() => Store::open_at(&self.folder, &path)
+                .and_then(|store| Live::over(store, &self.archive, &self.folder)),
             Ok(_) => return Arc::clone(&live),
             Err(error) => Err(error),
         };

@@ -71,7 +71,7 @@ impl Reindex {
     pub fn start(options: &Options) -> Result<Self> {
         let archive = Archive::at(&options.archive, options.allow_copy)?;
         archive.read(|_| Ok(()))?;
-        let folder = Folder::of(&options.index_root, archive.path());
+        let folder = options.folder(&archive);
         let lock = folder.lock_stage()?;
         let (store, stage) = Store::stage(&folder, now_ms())?;
         let mirror = Mirror::start(archive.clone(), store.clone(), &folder)?;

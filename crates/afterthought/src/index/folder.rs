@@ -3,13 +3,16 @@
 
 use std::fs;
 use std::io;
-use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::STAGE_AGE_S_MAX;
+
+use super::storage::{Disk, Storage};
 
 /// What a generation is for. Each use has a file that names its generation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,6 +41,7 @@ impl Use {
 #[derive(Clone, Debug)]
 pub struct Folder {
     path: PathBuf,
+    storage: Arc<dyn Storage>,
 }
 
 impl Folder {
@@ -54,7 +58,18 @@ impl Folder {
             .filter(|c| c.is_ascii_alphanumeric() || *c == '-' || *c == '_')
             .take(32)
             .collect();
-        Self { path: root.join(format!("{slug}-{hash:016x}").trim_start_matches('-')) }
+        let path = root.join(format!("{slug}-{hash:016x}").trim_start_matches('-'));
+        Self { path, storage: Arc::new(Disk) }
+    }
+
+    /// Keeps the files of its generations in another place than on disk.
+    #[must_use]
+    pub fn over(self, storage: Arc<dyn Storage>) -> Self {
+        Self { storage, ..self }
+    }
+
+    pub(super) fn storage(&self) -> &dyn Storage {
+        &*self.storage
     }
 
     /// Returns the folder's path.
@@ -181,7 +196,7 @@ impl Folder {
     pub(super) fn lock(&self) -> Result<fs::File> {
         let lock = || -> io::Result<fs::File> {
             fs::DirBuilder::new().recursive(true).mode(0o700).create(&self.path)?;
-            let file = fs::OpenOptions::new().create(true).append(true).open(self.path.join("lock"))?;
+            let file = self.lock_file("lock")?;
             file.lock()?;
             Ok(file)
         };
@@ -193,7 +208,7 @@ impl Folder {
     pub fn lock_stage(&self) -> Result<fs::File> {
         let open = || -> io::Result<fs::File> {
             fs::DirBuilder::new().recursive(true).mode(0o700).create(&self.path)?;
-            fs::OpenOptions::new().create(true).append(true).open(self.path.join("reindex.lock"))
+            self.lock_file("reindex.lock")
         };
         let file = open().map_err(|error| self.unavailable(error))?;
         match file.try_lock() {
@@ -205,6 +220,10 @@ impl Folder {
             }
             Err(fs::TryLockError::Error(error)) => Err(self.unavailable(error)),
         }
+    }
+
+    fn lock_file(&self, name: &str) -> io::Result<fs::File> {
+        fs::OpenOptions::new().create(true).append(true).mode(0o600).open(self.path.join(name))
     }
 
     fn nothing_staged(&self) -> Error {

@@ -6,6 +6,7 @@ mod document;
 mod fields;
 mod folder;
 mod snapshot;
+mod storage;
 mod store;
 mod tokenizer;
 mod writer;
@@ -15,6 +16,7 @@ pub use folder::Folder;
 pub use snapshot::{
     Activity, KnownSession, RowMark, SegmentColumns, SessionPlace, SessionSums, Snapshot, TextMark,
 };
+pub use storage::{Disk, Storage};
 pub use store::{Access, Stage, Store};
 pub use writer::Writer;
 

@@ -4,10 +4,8 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
 use parking_lot::Mutex;
-use tantivy::directory::error::{DeleteError, LockError, OpenReadError, OpenWriteError};
-use tantivy::directory::{
-    DirectoryLock, FileHandle, Lock, MmapDirectory, RamDirectory, WatchCallback, WatchHandle, WritePtr,
-};
+use tantivy::directory::RamDirectory;
+use tantivy::directory::error::{LockError, OpenReadError};
 use tantivy::{Directory, Index, IndexReader, IndexSettings, ReloadPolicy, Searcher, TantivyError};
 
 use crate::error::{Error, ErrorKind, Result};
@@ -18,6 +16,7 @@ use crate::text;
 use super::fields::{FORMAT, Fields};
 use super::folder::Folder;
 use super::snapshot::{Columns, Snapshot};
+use super::storage::Unlocked;
 use super::tokenizer::{AgentTokenizer, TOKENIZER};
 use super::writer::Writer;
 
@@ -51,6 +50,8 @@ const NOTE: &str = "checked.json";
 #[derive(Clone)]
 pub struct Store {
     path: PathBuf,
+    /// As it was opened: tantivy wraps it anew for every index.
+    directory: Box<dyn Directory>,
     index: Index,
     reader: IndexReader,
     fields: Fields,
@@ -63,19 +64,19 @@ impl Store {
     /// Opens the live generation; `None` if there is none. Fails if another version wrote it, or
     /// if its files contradict each other.
     pub fn open(folder: &Folder) -> Result<Option<Self>> {
-        folder.live()?.map(|path| Self::open_at(&path)).transpose()
+        folder.live()?.map(|path| Self::open_at(folder, &path)).transpose()
     }
 
     /// Opens one generation. Fails if another version wrote it, or if its files contradict each other.
-    pub(crate) fn open_at(path: &Path) -> Result<Self> {
+    pub(crate) fn open_at(folder: &Folder, path: &Path) -> Result<Self> {
         if !path.is_dir() {
             return Err(damaged(path, "its pointer names a generation that is not there"));
         }
-        let directory = MmapDirectory::open(path).map_err(|error| sorted(path, error.into()))?;
+        let directory = folder.storage().open(path).map_err(|error| sorted(path, error.into()))?;
         let store = match Self::over(path, directory.clone(), Access::ReadWrite) {
             // A reader needs tantivy's lock file, which a folder we may not write refuses.
             Err(error) if error.kind() == ErrorKind::IndexUnavailable => {
-                Self::over(path, Unlocked(directory), Access::ReadOnly)?
+                Self::over(path, Box::new(Unlocked(directory)), Access::ReadOnly)?
             }
             other => other?,
         };
@@ -115,7 +116,7 @@ impl Store {
         let live = folder.live().ok().flatten();
         // A swap that was cut off leaves the pointer to what is live by now.
         let left = folder.staged().ok().flatten().filter(|path| Some(path) != live.as_ref());
-        if let Some(store) = left.and_then(|path| Self::open_at(&path).ok())
+        if let Some(store) = left.and_then(|path| Self::open_at(folder, &path).ok())
             && now_ms - store.snapshot()?.checkpoint().committed_ms < STAGE_AGE_S_MAX * 1_000
         {
             return Ok((store, Stage::GoneOnWith));
@@ -127,11 +128,7 @@ impl Store {
 
     /// Creates an index that lives in memory and goes with this handle.
     pub fn in_memory() -> Result<Self> {
-        let (schema, _) = Fields::build();
-        let (directory, path) = (RamDirectory::create(), Path::new("(in memory)"));
-        Index::create(directory.clone(), schema, IndexSettings::default())
-            .map_err(|error| sorted(path, error))?;
-        Self::over(path, directory, Access::ReadWrite)
+        Self::create_in(Path::new("(in memory)"), Box::new(RamDirectory::create()))
     }
 
     fn create_live(folder: &Folder) -> Result<Self> {
@@ -142,22 +139,28 @@ impl Store {
 
     fn create(folder: &Folder) -> Result<Self> {
         let path = folder.new_generation()?;
-        let directory = MmapDirectory::open(&path).map_err(|error| sorted(&path, error.into()))?;
-        let (schema, _) = Fields::build();
-        Index::create(directory.clone(), schema, IndexSettings::default())
-            .map_err(|error| sorted(&path, error))?;
-        Self::over(&path, directory, Access::ReadWrite)
+        let directory = folder.storage().open(&path).map_err(|error| sorted(&path, error.into()))?;
+        Self::create_in(&path, directory)
     }
 
-    fn over(path: &Path, directory: impl Directory, access: Access) -> Result<Self> {
-        let (index, fields) = open_index(path, directory)?;
+    fn create_in(path: &Path, directory: Box<dyn Directory>) -> Result<Self> {
+        let (schema, _) = Fields::build();
+        Index::create(directory.clone(), schema, IndexSettings::default())
+            .map_err(|error| sorted(path, error))?;
+        // No pointer may name an index that a power cut takes away.
+        directory.sync_directory().map_err(|error| sorted(path, error.into()))?;
+        Self::over(path, directory, Access::ReadWrite)
+    }
+
+    fn over(path: &Path, directory: Box<dyn Directory>, access: Access) -> Result<Self> {
+        let (index, fields) = open_index(path, directory.clone())?;
         let reader = index
             .reader_builder()
             .reload_policy(ReloadPolicy::Manual)
             .try_into()
             .map_err(|error| sorted(path, error))?;
         let columns = Arc::new(Mutex::new((u64::MAX, Columns::from([]))));
-        Ok(Self { path: path.to_owned(), index, reader, fields, access, columns })
+        Ok(Self { path: path.to_owned(), directory, index, reader, fields, access, columns })
     }
 
     /// Returns the columns of a searcher's segments: those opened before, while they are the same.
@@ -231,8 +234,7 @@ impl Store {
         // tantivy keeps a list of the files it may delete, reads it when an index is opened, and writes
         // it from memory: an index that was open while another process committed would lose files.
         for _ in 0..WRITER_ATTEMPTS_MAX {
-            let opened = MmapDirectory::open(&self.path).map_err(|error| sorted(&self.path, error.into()))?;
-            let (index, fields) = open_index(&self.path, opened)?;
+            let (index, fields) = open_index(&self.path, self.directory.clone())?;
             let files = || {
                 let metas = index.load_metas().map_err(|error| sorted(&self.path, error))?;
                 Ok(metas.list_segment_files())
@@ -285,7 +287,7 @@ impl Store {
         let mut names = Vec::new();
         for file in metas.list_segment_files() {
             // A segment names every file it may have; opening it needed those it must have.
-            if !self.path.join(&file).exists() {
+            if !self.directory.exists(&file).map_err(|error| sorted(&self.path, error.into()))? {
                 continue;
             }
             let sound = self.index.directory().validate_checksum(&file);
@@ -304,7 +306,7 @@ impl Store {
 }
 
 /// Opens an index with our fields and analysis. Fails if another version wrote it.
-fn open_index(path: &Path, directory: impl Directory) -> Result<(Index, Fields)> {
+fn open_index(path: &Path, directory: Box<dyn Directory>) -> Result<(Index, Fields)> {
     let index = Index::open(directory).map_err(|error| sorted(path, error))?;
     let (schema, fields) = Fields::build();
     if index.schema() != schema {
@@ -314,8 +316,17 @@ fn open_index(path: &Path, directory: impl Directory) -> Result<(Index, Fields)>
     Ok((index, fields))
 }
 
-/// Sorts tantivy's errors into ours.
+/// Sorts tantivy's errors into ours, where an index is read.
 pub(super) fn sorted(path: &Path, error: TantivyError) -> Error {
+    sorted_as("open index", path, error)
+}
+
+/// The same where it is written.
+pub(super) fn unwritten(path: &Path, error: TantivyError) -> Error {
+    sorted_as("write index", path, error)
+}
+
+fn sorted_as(act: &'static str, path: &Path, error: TantivyError) -> Error {
     match &error {
         TantivyError::LockFailure(LockError::LockBusy, _) => {
             Error::new(ErrorKind::IndexLocked, "write index", path.display())
@@ -326,11 +337,14 @@ pub(super) fn sorted(path: &Path, error: TantivyError) -> Error {
         TantivyError::LockFailure(LockError::IoError(_), _)
         | TantivyError::IoError(_)
         | TantivyError::OpenWriteError(_)
-        | TantivyError::OpenDirectoryError(_) => {
-            Error::new(ErrorKind::IndexUnavailable, "open index", path.display())
-                .because(error)
-                .hint("check the folder's permissions and free space, or name another with --index")
-        }
+        | TantivyError::OpenDirectoryError(_)
+        // How tantivy passes on what stopped a thread, or the writing of a column.
+        | TantivyError::InternalError(_)
+        | TantivyError::ErrorInThread(_)
+        | TantivyError::SystemError(_)
+        | TantivyError::Poisoned => Error::new(ErrorKind::IndexUnavailable, act, path.display())
+            .because(error)
+            .hint("check the folder's permissions and free space, or name another with --index"),
         _ => damaged(path, &brief(&error)),
     }
 }
@@ -355,51 +369,5 @@ pub(crate) fn brief(error: &TantivyError) -> String {
         TantivyError::DataCorruption(_) => "the bytes of a file are not what was written".to_owned(),
         TantivyError::IoError(error) => format!("a file of it cannot be read: {error}"),
         _ => "its files contradict each other".to_owned(),
-    }
-}
-
-/// A directory we may only read: nothing is locked, nothing can change.
-#[derive(Clone, Debug)]
-struct Unlocked(MmapDirectory);
-
-fn read_only() -> std::io::Error {
-    std::io::ErrorKind::ReadOnlyFilesystem.into()
-}
-
-impl Directory for Unlocked {
-    fn get_file_handle(&self, path: &Path) -> std::result::Result<Arc<dyn FileHandle>, OpenReadError> {
-        self.0.get_file_handle(path)
-    }
-
-    fn delete(&self, path: &Path) -> std::result::Result<(), DeleteError> {
-        Err(DeleteError::IoError { io_error: Arc::new(read_only()), filepath: path.to_owned() })
-    }
-
-    fn exists(&self, path: &Path) -> std::result::Result<bool, OpenReadError> {
-        self.0.exists(path)
-    }
-
-    fn open_write(&self, path: &Path) -> std::result::Result<WritePtr, OpenWriteError> {
-        Err(OpenWriteError::wrap_io_error(read_only(), path.to_owned()))
-    }
-
-    fn atomic_read(&self, path: &Path) -> std::result::Result<Vec<u8>, OpenReadError> {
-        self.0.atomic_read(path)
-    }
-
-    fn atomic_write(&self, _: &Path, _: &[u8]) -> std::io::Result<()> {
-        Err(read_only())
-    }
-
-    fn sync_directory(&self) -> std::io::Result<()> {
-        Ok(())
-    }
-
-    fn acquire_lock(&self, _: &Lock) -> std::result::Result<DirectoryLock, LockError> {
-        Ok(DirectoryLock::from(Box::new(())))
-    }
-
-    fn watch(&self, _: WatchCallback) -> tantivy::Result<WatchHandle> {
-        Ok(WatchHandle::empty())
     }
 }

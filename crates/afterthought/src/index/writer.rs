@@ -5,7 +5,7 @@
 use std::path::{Path, PathBuf};
 
 use tantivy::indexer::{IndexWriterOptions, LogMergePolicy, UserOperation};
-use tantivy::{Directory, Index, IndexWriter, Term};
+use tantivy::{Directory, Index, IndexWriter, TantivyError, Term};
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::WRITER_BYTES_IN_FLIGHT_MAX;
@@ -14,7 +14,7 @@ use crate::model::{Checkpoint, Message, Session};
 use super::budget::Budget;
 use super::document::Doc;
 use super::fields::Fields;
-use super::store::sorted;
+use super::store::unwritten;
 
 /// A merge is due when this share of a segment's documents is deleted: their text leaves the disk.
 const DELETED_SHARE_MAX: f32 = 0.25;
@@ -43,11 +43,16 @@ impl Writer {
             .memory_budget_per_thread(arena_bytes)
             .num_merge_threads(1)
             .build();
-        let inner = index.writer_with_options(options).map_err(|error| sorted(path, error))?;
+        let inner = index.writer_with_options(options).map_err(|error| unwritten(path, error))?;
         let mut policy = LogMergePolicy::default();
         policy.set_min_layer_size(SEGMENT_DOCS_SMALL);
         policy.set_del_docs_ratio_before_merge(DELETED_SHARE_MAX);
         inner.set_merge_policy(Box::new(policy));
+        // A new writer numbers its operations from the last commit's own number on. A merge that runs
+        // beside its first commit takes a delete of that number for one that was committed, and loses it.
+        inner.run(std::iter::empty()).map_err(|error| unwritten(path, error))?;
+        // And what a writer that died left behind has the names that would be given again.
+        inner.garbage_collect_files().wait().map_err(|error| unwritten(path, error))?;
         let budget = Budget::new(WRITER_BYTES_IN_FLIGHT_MAX);
         Ok(Self { inner, index: index.clone(), fields, budget, path: path.to_owned() })
     }
@@ -56,8 +61,8 @@ impl Writer {
     pub fn add_message(&mut self, session_ord: u64, message: Message, copy: bool) -> Result<()> {
         let permit = self.budget.take(message.text_bytes());
         let doc = Doc::message(self.fields, session_ord, message, copy, permit);
-        self.inner.add_document(doc).map_err(|error| self.failed(error))?;
-        Ok(())
+        let added = self.inner.add_document(doc);
+        added.map(drop).map_err(|error| self.failed(error))
     }
 
     /// Removes a message.
@@ -71,10 +76,8 @@ impl Writer {
         let permit = self.budget.take(0);
         let doc = Doc::session(self.fields, session_ord, session, permit);
         // One operation: a session is never without its document, not even between two commits.
-        self.inner
-            .run([UserOperation::Delete(old), UserOperation::Add(doc)])
-            .map_err(|error| self.failed(error))?;
-        Ok(())
+        let run = self.inner.run([UserOperation::Delete(old), UserOperation::Add(doc)]);
+        run.map(drop).map_err(|error| self.failed(error))
     }
 
     /// Removes a session and all of its messages.
@@ -87,20 +90,43 @@ impl Writer {
         let payload = serde_json::to_string(checkpoint).map_err(|error| {
             Error::new(ErrorKind::Internal, "write checkpoint of", self.path.display()).because(error)
         })?;
-        let mut prepared = self.inner.prepare_commit().map_err(|error| sorted(&self.path, error))?;
+        let mut prepared = self.inner.prepare_commit().map_err(|error| unwritten(&self.path, error))?;
         prepared.set_payload(&payload);
-        prepared.commit().map_err(|error| sorted(&self.path, error))?;
+        prepared.commit().map_err(|error| unwritten(&self.path, error))?;
         // tantivy renames meta.json last and does not sync the folder after that.
-        self.index.directory().sync_directory().map_err(|error| self.failed(error.into()))
+        self.index.directory().sync_directory().map_err(|error| unwritten(&self.path, error.into()))
     }
 
     /// Waits for merges under way and releases the lock.
     pub fn finish(self) -> Result<()> {
         let path = self.path.clone();
-        self.inner.wait_merging_threads().map_err(|error| sorted(&path, error))
+        self.inner.wait_merging_threads().map_err(|error| unwritten(&path, error))
     }
 
-    fn failed(&self, error: tantivy::TantivyError) -> Error {
-        sorted(&self.path, error)
+    fn failed(&mut self, error: TantivyError) -> Error {
+        // That an indexing thread has ended is all that is said; why, the thread itself knows.
+        let cause = match error {
+            TantivyError::ErrorInThread(_) => self.inner.prepare_commit().err().unwrap_or(error),
+            error => error,
+        };
+        unwritten(&self.path, cause)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::index::Store;
+
+    #[test]
+    fn no_operation_has_the_number_of_the_commit_before() {
+        let store = Store::in_memory().expect("an index");
+        for id in 0..3 {
+            let mut writer = store.writer().expect("the lock");
+            let committed = writer.index.load_metas().expect("a commit").opstamp;
+            let deleted = writer.inner.delete_term(Term::from_field_i64(writer.fields.key, id));
+            assert!(deleted > committed, "{deleted} follows {committed}");
+            writer.commit(&Checkpoint::default()).expect("a commit");
+        }
     }
 }
