@@ -83,6 +83,13 @@ impl Fixture {
     }
 }
 
+/// Returns a number that the environment may set.
+#[must_use]
+pub fn setting(name: &str, default: u64) -> u64 {
+    std::env::var(name)
+        .map_or(default, |value| value.parse().unwrap_or_else(|_| panic!("{name} is no number")))
+}
+
 /// Brings the index fully up to date.
 pub fn sync(engine: &Engine) -> SyncReport {
     match engine.freshen(Level::Full, Duration::MAX, |_| {}).expect("a sync") {

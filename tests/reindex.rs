@@ -4,15 +4,14 @@
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::PathBuf;
-use std::process::Stdio;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, SystemTime};
 
 use afterthought::index::{Folder, Store};
 use afterthought::model::SyncStats;
 use afterthought::search::IndexState;
-use afterthought::{Depth, Engine, ErrorKind, Level, Options, Outcome, Progress, Reindex, Reindexed};
-use afterthought_tests::{Fixture, aft, ids, search, sync};
+use afterthought::{Depth, ErrorKind, Options, Outcome, Progress, Reindex, Reindexed};
+use afterthought_tests::{Fixture, ids, search, sync};
 use afterthought_tools::archive::{Message, Session, Shape, Writer};
 use afterthought_tools::corpus::{self, Plan};
 
@@ -298,28 +297,4 @@ fn a_damaged_index_is_replaced() {
     assert!(refused.stderr.contains("aft reindex"), "{refused:?}");
     assert_eq!(fixture.aft(&["reindex"]).code, 0);
     assert_eq!(fixture.aft(&["--json", "search", "basil"]).json()["total"]["value"], 1);
-}
-
-#[test]
-fn a_kill_at_any_moment_leaves_the_live_index() {
-    let fixture = large();
-    let engine = fixture.engine();
-    sync(&engine);
-    let total = search(&engine, "the").total.value;
-    drop(engine);
-    for millis in [5, 60, 250, 600, 900] {
-        let mut command = aft();
-        command.arg("--archive").arg(fixture.archive()).arg("--index").arg(fixture.index()).arg("reindex");
-        let mut child = command.stdout(Stdio::null()).spawn().expect("a process");
-        std::thread::sleep(Duration::from_millis(millis));
-        child.kill().expect("a process that can be killed");
-        child.wait().expect("a process that ended");
-        let page = fixture.aft(&["--json", "search", "-n", "1", "the"]).json();
-        assert_eq!((&page["total"]["value"], &page["index"]["state"]), (&total.into(), &"ready".into()));
-    }
-    let ran = fixture.aft(&["--json", "reindex"]);
-    assert_eq!(ran.json()["index_rows"], ROWS, "{ran:?}");
-    let engine: Engine = fixture.engine();
-    engine.freshen(Level::Full, Duration::MAX, |_| {}).expect("a sync");
-    assert!(engine.verify(Depth::Text).expect("a verdict").equal);
 }

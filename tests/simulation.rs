@@ -20,8 +20,8 @@ use afterthought::search::IndexState;
 use afterthought::{
     Depth, Engine, Error, ErrorKind, Freshness, Level, Options, Origin, Outcome, Reindex, SearchRequest,
 };
-use afterthought_tests::Fixture;
 use afterthought_tests::faults::{Faulty, Memory};
+use afterthought_tests::{Fixture, setting};
 use afterthought_tools::archive::{Fts, Message, Session, Shape, Writer};
 use afterthought_tools::random::Random;
 use serde_json::json;
@@ -41,10 +41,6 @@ fn in_memory() {
 #[test]
 fn on_disk() {
     run("on disk", 4, |seed| Simulation::new(seed, Arc::new(Disk), None));
-}
-
-fn setting(name: &str, default: u64) -> u64 {
-    std::env::var(name).ok().map_or(default, |value| value.parse().expect("a number"))
 }
 
 /// Runs seeds on as many threads as there are processors, and says how many.
