@@ -221,6 +221,7 @@ struct State {
     /// Bytes written after which the disk is full: 0 for never.
     full_at: AtomicU64,
     is_unreadable: AtomicBool,
+    is_read_only: AtomicBool,
 }
 
 impl Faulty {
@@ -246,7 +247,12 @@ impl Faulty {
         self.state.is_unreadable.store(true, Ordering::SeqCst);
     }
 
-    /// Ends every fault but death.
+    /// Lets nothing be changed and no lock be taken any more.
+    pub fn forbid_writing(&self) {
+        self.state.is_read_only.store(true, Ordering::SeqCst);
+    }
+
+    /// Ends every fault but death and a ban on writing.
     pub fn heal(&self) {
         self.state.dies_at.store(0, Ordering::SeqCst);
         self.state.full_at.store(0, Ordering::SeqCst);
@@ -289,6 +295,9 @@ enum Leave {
 impl State {
     /// Counts an operation that writes so many bytes.
     fn change(&self, bytes: usize) -> io::Result<Leave> {
+        if self.is_read_only.load(Ordering::SeqCst) {
+            return Err(ErrorKind::ReadOnlyFilesystem.into());
+        }
         let number = self.operations.fetch_add(1, Ordering::SeqCst) + 1;
         if self.is_dead.load(Ordering::SeqCst) {
             return Err(died());
@@ -374,8 +383,12 @@ impl Directory for FaultyFolder {
     }
 
     fn acquire_lock(&self, lock: &Lock) -> Result<DirectoryLock, LockError> {
+        let refused = |error| Err(LockError::IoError(Arc::new(error)));
         if self.state.is_dead.load(Ordering::SeqCst) {
-            return Err(LockError::IoError(Arc::new(died())));
+            return refused(died());
+        }
+        if self.state.is_read_only.load(Ordering::SeqCst) {
+            return refused(ErrorKind::ReadOnlyFilesystem.into());
         }
         self.inner.acquire_lock(lock)
     }

@@ -4,7 +4,7 @@
 use std::fs::File;
 use std::time::{Duration, SystemTime};
 
-use afterthought::{Depth, Engine, Freshness, Level, SearchRequest, SyncReport};
+use afterthought::{Depth, Engine, ErrorKind, Freshness, Level, SearchRequest, SyncReport};
 use afterthought_tests::{Fixture, ids, search, sync};
 use afterthought_tools::archive::{Message, Session, Shape, Writer};
 
@@ -222,14 +222,81 @@ fn another_file_under_the_path_is_mirrored_row_by_row() {
 }
 
 #[test]
+fn another_archive_over_the_same_bytes_is_noticed() {
+    let mirrored = Mirrored::new();
+    // Its ids, counts and times are the same.
+    let other = Fixture::with(Shape::V22, |writer| {
+        two_sessions(writer)?;
+        writer.connection().execute_batch("UPDATE messages SET content = replace(content, 'the', 'a plum,')")
+    });
+    std::fs::copy(other.archive(), mirrored.fixture.archive()).expect("a copy");
+    let report = sync(&mirrored.engine);
+    assert_eq!((report.stats.rows_sampled > 0, report.stats.docs_added), (true, 6));
+    assert!(mirrored.engine.verify(Depth::Text).expect("a verdict").equal);
+    mirrored.check("the", &[]);
+    assert_eq!(search(&mirrored.engine, "plum").total.value, 6);
+}
+
+#[test]
+fn an_archive_that_was_cut_short_is_refused_or_mirrored_and_never_half_shown() {
+    let mirrored = Mirrored::new();
+    let bytes = std::fs::read(mirrored.fixture.archive()).expect("the archive");
+    for length in [0, 50, 4_096, bytes.len() / 2, bytes.len() - 4_096] {
+        std::fs::write(mirrored.fixture.archive(), &bytes[..length]).expect("a shorter file");
+        match mirrored.engine.freshen(Level::Full, Duration::MAX, |_| {}).expect("a writer thread") {
+            Freshness::Behind(error) => {
+                let kinds = [ErrorKind::ArchiveUnrecognized, ErrorKind::ArchiveUnavailable];
+                assert!(kinds.contains(&error.kind()), "{length}: {error}");
+            }
+            Freshness::Fresh(_) => {
+                assert!(mirrored.engine.verify(Depth::Text).expect("a verdict").equal, "{length}");
+            }
+            Freshness::Pending => unreachable!("an endless wait"),
+        }
+    }
+    std::fs::write(mirrored.fixture.archive(), &bytes).expect("the whole file");
+    sync(&mirrored.engine);
+    assert!(mirrored.engine.verify(Depth::Text).expect("a verdict").equal);
+    mirrored.check("cedar", &[3]);
+}
+
+#[test]
+fn an_archive_that_went_is_said_and_not_answered_for() {
+    let mirrored = Mirrored::new();
+    std::fs::remove_file(mirrored.fixture.archive()).expect("a removal");
+    let search = mirrored.engine.search(SearchRequest::new("cedar"));
+    assert_eq!(search.expect_err("no archive").kind(), ErrorKind::ArchiveUnavailable);
+    let behind = mirrored.engine.freshen(Level::Quick, Duration::MAX, |_| {}).expect("a writer thread");
+    assert!(matches!(behind, Freshness::Behind(error) if error.kind() == ErrorKind::ArchiveUnavailable));
+}
+
+#[test]
+fn an_archive_that_its_agent_upgrades_meanwhile_is_followed() {
+    let fixture = Fixture::with(Shape::V11, two_sessions);
+    let engine = fixture.engine();
+    sync(&engine);
+    let writer = fixture.writer();
+    let upgrade = "ALTER TABLE messages ADD COLUMN active INTEGER NOT NULL DEFAULT 1; \
+                   ALTER TABLE messages ADD COLUMN compacted INTEGER NOT NULL DEFAULT 0; \
+                   ALTER TABLE messages ADD COLUMN display_kind TEXT; \
+                   UPDATE messages SET active = 0 WHERE id = 3";
+    writer.connection().execute_batch(upgrade).expect("an upgrade");
+    writer.close().expect("a clean close");
+    let report = sync(&engine);
+    // Only the session whose rows look different is read again.
+    assert!(report.stats.rows_read <= 3, "{report:?}");
+    assert!(engine.verify(Depth::Text).expect("a verdict").equal);
+    assert_eq!(search(&engine, "cedar").total.value, 0);
+}
+
+#[test]
 fn a_row_changed_in_place_is_never_shown_with_anothers_score() {
     let mirrored = Mirrored::new();
-    let mut writer = mirrored.fixture.writer();
+    mirrored.after(|writer| writer.message("a", &Message::user("another cedar")).map(drop));
+    let writer = mirrored.fixture.writer();
     let edit = "UPDATE messages SET content = 'redacted' WHERE id = 3";
     writer.connection().execute(edit, []).expect("the edit");
-    writer.message("a", &Message::user("another cedar")).expect("a row");
     writer.close().expect("a clean close");
-    sync(&mirrored.engine);
     let page = search(&mirrored.engine, "cedar");
     assert_eq!((ids(&page), page.total.value), (vec![7], 1));
     assert!(page.warnings.iter().any(|warning| warning.kind == "rows-changed"), "{:?}", page.warnings);
@@ -383,7 +450,6 @@ fn edits_in_place_are_proven_and_mended() {
         writer.transaction(|writer| writer.connection().execute_batch(sql)).expect(sql);
         writer.close().expect("a clean close");
 
-        sync(&engine);
         assert!(engine.verify(Depth::Rows).expect("a verdict").equal, "{sql}");
         // Not mended yet, and not shown with what it no longer says.
         assert_eq!(ids(&search(&engine, "basil")), [0; 0], "{sql}");

@@ -112,6 +112,12 @@ impl Engine {
         Ok(Self { archive, folder, live, pool })
     }
 
+    /// Runs what reads the live generation.
+    fn over<T>(&self, read: impl FnOnce(&Store) -> Result<T>) -> Result<T> {
+        let live = self.live();
+        live.store.guarded(|| read(&live.store))
+    }
+
     /// Returns the live generation, which another process may have swapped since the last call.
     fn live(&self) -> Arc<Live> {
         let mut live = self.live.lock();
@@ -161,11 +167,12 @@ impl Engine {
 
     /// Answers a search from the last commit. Brings nothing up to date: see [`Engine::freshen`].
     pub fn search(&self, request: SearchRequest) -> Result<Page> {
-        let live = self.live();
-        let snapshot = Arc::new(live.store.snapshot()?);
-        let wall = Duration::from_millis(SEARCH_WALL_MS_MAX);
-        let mut page = self.pool.search(Arc::clone(&snapshot), request, wall)?;
-        page.index = self.view(&live.store, &snapshot)?;
+        let mut page = self.over(|store| {
+            let snapshot = Arc::new(store.snapshot()?);
+            let wall = Duration::from_millis(SEARCH_WALL_MS_MAX);
+            let page = self.pool.search(Arc::clone(&snapshot), request, wall)?;
+            Ok(Page { index: self.view(store, &snapshot)?, ..page })
+        })?;
         if page.index.state == IndexState::Building {
             let message =
                 format!("the index is still being built: {} % of the rows are in it", page.index.percent);
@@ -208,8 +215,10 @@ impl Engine {
 
     /// Describes archive and index.
     pub fn status(&self) -> Result<Status> {
-        let live = self.live();
-        let store = &live.store;
+        self.over(|store| self.status_of(store))
+    }
+
+    fn status_of(&self, store: &Store) -> Result<Status> {
         let snapshot = store.snapshot()?;
         let (damaged_rows, damaged_ids) = snapshot.damaged_rows(VERIFY_LISTED_MAX)?;
         let archive_bytes = self.archive.stamp()?.bytes();
@@ -222,6 +231,7 @@ impl Engine {
             segments: snapshot.segments(),
             sessions: snapshot.known_sessions()?.len(),
             index: self.view(store, &snapshot)?,
+            audited_at: Some(self.audited_ms()).filter(|ms| *ms > 0).and_then(rfc3339),
             damaged_rows,
             damaged_ids,
         })
@@ -236,15 +246,17 @@ impl Engine {
     /// own files are checked first; fails as damaged if one does not match its checksum.
     pub fn verify(&self, depth: Depth) -> Result<Verdict> {
         self.check_files()?;
-        verify(&self.archive, &self.live().store.snapshot()?, depth)
+        self.over(|store| verify(&self.archive, &store.snapshot()?, depth))
     }
 
     /// Returns a session and its visible messages, each once, from the archive itself. The id may be
     /// cut short where only one session begins like that. Fails as not found if none does.
     pub fn session(&self, id: &str) -> Result<(SessionView, Context)> {
-        let snapshot = self.live().store.snapshot()?;
-        let (ord, session) = find_session(&snapshot, id)?;
-        let ids = listed_ids(&snapshot, ord)?;
+        let (session, ids) = self.over(|store| {
+            let snapshot = store.snapshot()?;
+            let (ord, session) = find_session(&snapshot, id)?;
+            Ok((session, listed_ids(&snapshot, ord)?))
+        })?;
         let mut messages = Vec::with_capacity(ids.len());
         for batch in ids.chunks(BATCH_ROWS_MAX) {
             // A row that went or was taken back since the commit is not part of it any more.
@@ -258,13 +270,13 @@ impl Engine {
 
     /// Lists sessions, the latest activity first; see [`list_sessions`].
     pub fn sessions(&self, filters: &Filters, offset: usize, limit: usize) -> Result<SessionList> {
-        list_sessions(&self.live().store.snapshot()?, filters, offset, limit)
+        self.over(|store| list_sessions(&store.snapshot()?, filters, offset, limit))
     }
 
     /// Measures what the archive holds that its agent's own search cannot find; see [`Audit`]. Reads
     /// the whole archive, and more than once where the agent's search tables have to be rebuilt.
     pub fn audit(&self) -> Result<Audit> {
-        audit(&self.archive, &self.live().store.snapshot()?)
+        self.over(|store| audit(&self.archive, &store.snapshot()?))
     }
 
     /// Counts what the agent's own search finds for a word, and what we find.
@@ -295,7 +307,11 @@ impl Engine {
                 .because("the archive has no row of that id")
                 .hint("ids stand in the hits of aft search"));
         };
-        let snapshot = self.live().store.snapshot()?;
+        self.over(|store| self.show_among(store, message, neighbours))
+    }
+
+    fn show_among(&self, store: &Store, message: Message, neighbours: usize) -> Result<Shown> {
+        let (id, snapshot) = (message.id, store.snapshot()?);
         let Some((ord, session)) = snapshot.session(&message.session_id)? else {
             // Not indexed yet: the message is shown all the same.
             let (session_id, source) = (message.session_id.clone(), "unknown".to_owned());
@@ -322,6 +338,12 @@ impl Engine {
     /// Takes the stamp of the archive's files. Fails if they are not there.
     pub(crate) fn stamp(&self) -> Result<Stamp> {
         self.archive.stamp()
+    }
+
+    /// Returns when what every row says was last compared, in milliseconds since 1970; 0 for never, or
+    /// where nothing tells.
+    pub(crate) fn audited_ms(&self) -> i64 {
+        Note::read(&self.live().store.note()).map_or(0, |note| note.audited_ms)
     }
 
     /// Returns the folder of the generation that answers now.
@@ -355,6 +377,8 @@ pub struct Status {
     pub sessions: usize,
     /// How true it is.
     pub index: IndexView,
+    /// When what every row says was last compared with what is indexed.
+    pub audited_at: Option<String>,
     /// Rows that could be read only in part.
     pub damaged_rows: u64,
     /// The first of them.

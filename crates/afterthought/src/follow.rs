@@ -8,7 +8,9 @@ use std::time::{Duration, Instant};
 use crate::archive::Stamp;
 use crate::engine::Engine;
 use crate::error::{Error, Result};
-use crate::limits::{FOLLOW_PATIENCE_MS, FOLLOW_POLL_MS, FOLLOW_QUIET_MS};
+use crate::limits::{
+    FOLLOW_AUDIT_AGE_S_MAX, FOLLOW_AUDIT_QUIET_MS, FOLLOW_PATIENCE_MS, FOLLOW_POLL_MS, FOLLOW_QUIET_MS,
+};
 use crate::mirror::{Level, Progress, SyncReport};
 use crate::time::now_ms;
 
@@ -34,11 +36,13 @@ pub enum Event {
 ///
 /// Looks at the archive's files four times a second, which reads two headers and opens nothing; a
 /// change is searchable after at most that and its sync. Changes that a look at the tail cannot see,
-/// such as rows taken back, are looked for when the archive has been quiet for two seconds. An
+/// such as rows taken back, are looked for when the archive has been quiet for two seconds. When it
+/// has been quiet for a minute, and not since a day, what every row says is compared too. An
 /// archive that goes, comes back, or is another file is followed on. Fails only if the writer thread
 /// has ended.
 pub fn follow(engine: &Engine, stop: &AtomicBool, mut on: impl FnMut(Event)) -> Result<()> {
-    let mut follower = Follower { engine, stop, seen: None, behind: None, look_closer_at: None };
+    let mut follower =
+        Follower { engine, stop, seen: None, behind: None, look_closer_at: None, audit_at: None };
     while !stop.load(Ordering::Relaxed) {
         follower.turn(&mut on)?;
         std::thread::sleep(Duration::from_millis(FOLLOW_POLL_MS));
@@ -53,6 +57,8 @@ struct Follower<'a> {
     behind: Option<Trouble>,
     /// When every session's rows are to be compared.
     look_closer_at: Option<Instant>,
+    /// When what every row says is to be compared, if that is due.
+    audit_at: Option<Instant>,
 }
 
 /// What the last sync began with.
@@ -82,12 +88,15 @@ impl Follower<'_> {
             _ => false,
         };
         if !is_same {
-            let quiet = Duration::from_millis(FOLLOW_QUIET_MS);
-            self.look_closer_at = Some(Instant::now() + quiet);
+            self.look_closer_at = Some(Instant::now() + Duration::from_millis(FOLLOW_QUIET_MS));
+            self.audit_at = Some(Instant::now() + Duration::from_millis(FOLLOW_AUDIT_QUIET_MS));
             self.sync(Level::Quick, now, on)
-        } else if self.look_closer_at.is_some_and(|due| due <= Instant::now()) {
-            self.look_closer_at = None;
+        } else if self.look_closer_at.take_if(|due| *due <= Instant::now()).is_some() {
             self.sync(Level::Full, now, on)
+        } else if self.audit_at.take_if(|due| *due <= Instant::now()).is_some()
+            && now_ms() - self.engine.audited_ms() > FOLLOW_AUDIT_AGE_S_MAX * 1_000
+        {
+            self.sync(Level::Deep, now, on)
         } else {
             Ok(())
         }

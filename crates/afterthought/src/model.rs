@@ -223,7 +223,9 @@ pub struct Checkpoint {
 pub struct SyncStats {
     /// Message rows whose text was read from the archive.
     pub rows_read: u64,
-    /// Bytes of text in those rows.
+    /// Rows read to tell whether the archive is still the one that was mirrored.
+    pub rows_sampled: u64,
+    /// Bytes of text in the rows that were read.
     pub text_bytes: u64,
     /// Message documents written.
     pub docs_added: u64,
@@ -240,6 +242,7 @@ pub struct SyncStats {
 impl AddAssign for SyncStats {
     fn add_assign(&mut self, more: Self) {
         self.rows_read += more.rows_read;
+        self.rows_sampled += more.rows_sampled;
         self.text_bytes += more.text_bytes;
         self.docs_added += more.docs_added;
         self.docs_removed += more.docs_removed;

@@ -37,8 +37,12 @@ pub(crate) fn run(global: &Global) -> Result<u8, Failure> {
         );
     }
     let or_never = |time: &Option<String>| time.clone().unwrap_or_else(|| "never".to_owned());
-    text +=
-        &format!("last commit {}\ncompared    {}\n", or_never(&index.last_sync), or_never(&index.checked_at));
+    text += &format!(
+        "last commit {}\ncompared    {}\naudited     {}\n",
+        or_never(&index.last_sync),
+        or_never(&index.checked_at),
+        or_never(&status.audited_at)
+    );
     if status.damaged_rows > 0 {
         let ids: Vec<_> = status.damaged_ids.iter().map(|id| format!("#{id}")).collect();
         text += &format!("read partly {} rows: {}\n", grouped(status.damaged_rows), ids.join(" "));

@@ -161,6 +161,21 @@ impl Folder {
         self.prune_locked()
     }
 
+    /// Removes every generation but the live one, and one that is being built.
+    pub fn forget_kept(&self) -> Result<()> {
+        let _lock = self.lock()?;
+        let _nobody_builds = match self.lock_stage() {
+            Ok(lock) => {
+                self.unpoint(Use::Staged).map_err(|error| self.unavailable(error))?;
+                Some(lock)
+            }
+            Err(error) if error.kind() == ErrorKind::IndexLocked => None,
+            Err(error) => return Err(error),
+        };
+        self.unpoint(Use::Previous).map_err(|error| self.unavailable(error))?;
+        self.prune_locked()
+    }
+
     fn is_stage_old(&self) -> bool {
         let touched = fs::metadata(self.path.join(Use::Staged.pointer())).and_then(|file| file.modified());
         let age = touched.ok().and_then(|touched| touched.elapsed().ok());

@@ -6,6 +6,7 @@ use std::sync::{Arc, OnceLock};
 use tantivy::columnar::{ColumnValues, StrColumn};
 use tantivy::schema::IndexRecordOption;
 use tantivy::{DocId, DocSet, Searcher, SegmentReader, TERMINATED, Term};
+use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 use crate::archive::signature_term;
 use crate::error::{Error, ErrorKind, Result};
@@ -330,6 +331,31 @@ impl Snapshot {
             })?;
         }
         marks.sort_unstable_by_key(|mark| mark.row.id);
+        Ok(marks)
+    }
+
+    /// Returns some indexed messages, picked by `seed` from all of them; at most `count`, as places that
+    /// hold none are passed over.
+    pub fn some_texts(&self, count: usize, seed: u64) -> Result<Vec<TextMark>> {
+        let segments = self.searcher.segment_readers();
+        let docs: u64 = segments.iter().map(|segment| u64::from(segment.max_doc())).sum();
+        let mut marks = Vec::new();
+        for number in 0..count.min(usize::try_from(docs).unwrap_or(count)) {
+            let mut place = xxh3_64_with_seed(&number.to_le_bytes(), seed) % docs;
+            for (ord, segment) in (0..).zip(segments) {
+                let size = u64::from(segment.max_doc());
+                if place >= size {
+                    place -= size;
+                    continue;
+                }
+                let doc = DocId::try_from(place).expect("a place inside a segment");
+                let mark = self.text_at(ord, doc)?;
+                if mark.row.flags & flag::SESSION == 0 && !segment.is_deleted(doc) {
+                    marks.push(mark);
+                }
+                break;
+            }
+        }
         Ok(marks)
     }
 

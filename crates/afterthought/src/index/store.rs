@@ -1,11 +1,12 @@
 //! Opens the live generation of an index, or creates one, and tells what is wrong with it.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
 use parking_lot::Mutex;
 use tantivy::directory::RamDirectory;
-use tantivy::directory::error::{LockError, OpenReadError};
+use tantivy::directory::error::{LockError, OpenReadError, OpenWriteError};
 use tantivy::{Directory, Index, IndexReader, IndexSettings, ReloadPolicy, Searcher, TantivyError};
 
 use crate::error::{Error, ErrorKind, Result};
@@ -72,6 +73,11 @@ impl Store {
         if !path.is_dir() {
             return Err(damaged(path, "its pointer names a generation that is not there"));
         }
+        catch_unwind(AssertUnwindSafe(|| Self::open_files(folder, path)))
+            .unwrap_or_else(|_| Err(damaged(path, "the bytes of a file are not what was written")))
+    }
+
+    fn open_files(folder: &Folder, path: &Path) -> Result<Self> {
         let directory = folder.storage().open(path).map_err(|error| sorted(path, error.into()))?;
         let store = match Self::over(path, directory.clone(), Access::ReadWrite) {
             // A reader needs tantivy's lock file, which a folder we may not write refuses.
@@ -280,6 +286,22 @@ impl Store {
         entries.filter_map(|entry| entry.ok()?.metadata().ok()).map(|metadata| metadata.len()).sum()
     }
 
+    /// Runs what reads the index. Garbled files can make tantivy panic: that is an error, and checksums
+    /// tell whether it is theirs.
+    pub fn guarded<T>(&self, read: impl FnOnce() -> Result<T>) -> Result<T> {
+        let read = catch_unwind(AssertUnwindSafe(read)).unwrap_or_else(|_| {
+            Err(Error::new(ErrorKind::Internal, "read index", self.path.display())
+                .because("a thread panicked; the last commit stands")
+                .hint("run: aft verify"))
+        });
+        match read {
+            Err(error) if error.kind() == ErrorKind::Internal => {
+                Err(self.check_files().err().unwrap_or(error))
+            }
+            other => other,
+        }
+    }
+
     /// Reads every file of the last commit. Fails as damaged if one does not match its checksum.
     pub fn check_files(&self) -> Result<()> {
         // Not by tantivy's own list of files, which another process may have written over.
@@ -290,8 +312,9 @@ impl Store {
             if !self.directory.exists(&file).map_err(|error| sorted(&self.path, error.into()))? {
                 continue;
             }
-            let sound = self.index.directory().validate_checksum(&file);
-            if !sound.map_err(|error| sorted(&self.path, error.into()))? {
+            // It panics where even the checksum's own place is garbled.
+            let sound = catch_unwind(AssertUnwindSafe(|| self.index.directory().validate_checksum(&file)));
+            if !sound.unwrap_or(Ok(false)).map_err(|error| sorted(&self.path, error.into()))? {
                 names.push(file.display().to_string());
             }
         }
@@ -318,7 +341,11 @@ fn open_index(path: &Path, directory: Box<dyn Directory>) -> Result<(Index, Fiel
 
 /// Sorts tantivy's errors into ours, where an index is read.
 pub(super) fn sorted(path: &Path, error: TantivyError) -> Error {
-    sorted_as("open index", path, error)
+    match &error {
+        // Not the system's word: bytes that are not what was written.
+        TantivyError::IoError(io_error) if io_error.raw_os_error().is_none() => damaged(path, &brief(&error)),
+        _ => sorted_as("open index", path, error),
+    }
 }
 
 /// The same where it is written.
@@ -343,7 +370,7 @@ fn sorted_as(act: &'static str, path: &Path, error: TantivyError) -> Error {
         | TantivyError::ErrorInThread(_)
         | TantivyError::SystemError(_)
         | TantivyError::Poisoned => Error::new(ErrorKind::IndexUnavailable, act, path.display())
-            .because(error)
+            .because(brief(&error))
             .hint("check the folder's permissions and free space, or name another with --index"),
         _ => damaged(path, &brief(&error)),
     }
@@ -366,8 +393,17 @@ pub(crate) fn brief(error: &TantivyError) -> String {
         TantivyError::OpenReadError(OpenReadError::IoError { io_error, filepath }) => {
             format!("its file {} cannot be read: {io_error}", filepath.display())
         }
+        TantivyError::OpenWriteError(OpenWriteError::IoError { io_error, filepath }) => {
+            format!("its file {} cannot be written: {io_error}", filepath.display())
+        }
+        TantivyError::OpenWriteError(OpenWriteError::FileAlreadyExists(file)) => {
+            format!("its file {} is there already", file.display())
+        }
         TantivyError::DataCorruption(_) => "the bytes of a file are not what was written".to_owned(),
-        TantivyError::IoError(error) => format!("a file of it cannot be read: {error}"),
+        TantivyError::IoError(error) => format!("a file of it cannot be read or written: {error}"),
+        TantivyError::InternalError(why)
+        | TantivyError::ErrorInThread(why)
+        | TantivyError::SystemError(why) => format!("its writer stopped: {why}"),
         _ => "its files contradict each other".to_owned(),
     }
 }

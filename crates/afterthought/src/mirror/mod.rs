@@ -8,7 +8,6 @@ mod plan;
 mod sync;
 mod verify;
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
@@ -214,11 +213,8 @@ impl Stop {
 
 fn serve(mut syncer: Syncer, stop: &Stop, inbox: &Receiver<Command>) {
     for command in inbox {
-        let synced = catch_unwind(AssertUnwindSafe(|| syncer.sync(command.level))).unwrap_or_else(|_| {
-            Err(Error::new(ErrorKind::Internal, "sync", "the index")
-                .because("the writer panicked; the last commit stands")
-                .hint("run: aft verify"))
-        });
+        let store = syncer.store().clone();
+        let synced = store.guarded(|| syncer.sync(command.level));
         stop.once.store(false, Ordering::Relaxed);
         let (report, writer) = match synced {
             Ok(Synced { report, writer }) => (Ok(report), writer),

@@ -25,6 +25,9 @@ pub struct Note {
     pub compare_took_ms: u64,
     /// The last check compared every session's rows.
     pub full: bool,
+    /// When what every row says was last read and compared, in milliseconds since 1970; 0 for never.
+    #[serde(default)]
+    pub audited_ms: i64,
 }
 
 impl Note {

@@ -7,6 +7,8 @@ use crate::error::Result;
 use crate::index::{KnownSession, SessionSums, Snapshot, session_hash};
 use crate::model::Session;
 
+use super::edits::sample;
+
 /// What a sync has to do.
 #[derive(Debug, Default)]
 pub(super) struct Plan {
@@ -20,6 +22,10 @@ pub(super) struct Plan {
     pub(super) known: HashMap<String, KnownSession>,
     /// Highest message id in the archive.
     pub(super) id_max: i64,
+    /// What every indexed row says has to be compared.
+    pub(super) deep: bool,
+    /// Rows read to find that out.
+    pub(super) rows_sampled: u64,
 }
 
 /// A session whose rows differ.
@@ -49,6 +55,7 @@ impl Plan {
         let signatures = view.signatures()?;
         let mut plan = Self {
             id_max: signatures.iter().map(|signature| signature.id_max).max().unwrap_or(0),
+            deep,
             ..Self::default()
         };
         let mut with_rows = HashSet::new();
@@ -76,6 +83,13 @@ impl Plan {
         plan.order();
         plan.known = known;
         Ok(plan)
+    }
+
+    /// The same, and looks at a few rows first: if one of them says something else than was indexed, at
+    /// all of them.
+    pub(super) fn full_with_sample(view: &View<'_>, snapshot: &Snapshot, seed: u64) -> Result<Self> {
+        let (is_same, rows_sampled) = sample(view, snapshot, seed)?;
+        Ok(Self { rows_sampled, ..Self::full(view, snapshot, !is_same)? })
     }
 
     /// Looks at the rows above the last mirrored id, and at the session rows. Sees appends and titles,

@@ -39,7 +39,8 @@ pub(super) struct Synced {
 struct Compared {
     plan: Plan,
     full: bool,
-    deep: bool,
+    /// What every row says is as indexed once the plan is carried out.
+    audited: bool,
     stamp: Stamp,
     stamped_ms: i64,
     took_ms: u64,
@@ -63,6 +64,10 @@ impl Syncer {
         Self { archive, store, folder, stop, progress }
     }
 
+    pub(super) fn store(&self) -> &Store {
+        &self.store
+    }
+
     /// Brings the index up to date. Fails if the archive cannot be read, or if another process
     /// holds the writer lock and there is something to write.
     pub(super) fn sync(&mut self, level: Level) -> Result<Synced> {
@@ -81,7 +86,8 @@ impl Syncer {
         };
         if compared.plan.is_empty() && snapshot.checkpoint().complete && !compared.id_max_moved(&snapshot) {
             self.note(&compared, snapshot.checkpoint());
-            return Ok(Synced { report: SyncReport::default(), writer: None });
+            let stats = SyncStats { rows_sampled: compared.plan.rows_sampled, ..SyncStats::default() };
+            return Ok(Synced { report: SyncReport { stats, ..SyncReport::default() }, writer: None });
         }
         let mut writer = self.store.writer()?;
         // Another process may have committed before we got the lock: compare with that commit.
@@ -94,7 +100,7 @@ impl Syncer {
                 None => return Ok(Synced { report: SyncReport::default(), writer: None }),
             }
         };
-        let mut work = Work::new(&locked, std::mem::take(&mut compared.plan.known), compared.deep);
+        let mut work = Work::new(&locked, &mut compared.plan);
         let interrupted = self.carry_out(&compared.plan, &locked, &mut writer, &mut work)?;
         if !interrupted {
             work.checkpoint.id_max = compared.plan.id_max;
@@ -123,16 +129,22 @@ impl Syncer {
         let is_other_file = known.as_ref().is_some_and(|note| !note.stamp.same_file(&stamp));
         let level = if is_other_file { Level::Deep } else { level };
         let due = known.as_ref().is_none_or(|note| note.comparison_due(now_ms()));
+        let is_changed = known.as_ref().is_none_or(|note| note.stamp != stamp);
         let full = level != Level::Quick || !snapshot.checkpoint().complete || due;
         if level == Level::Quick && same && (known.is_some_and(|note| note.full) || !full) {
             return Ok(None);
         }
         let began = Instant::now();
-        let deep = level == Level::Deep;
-        let plan = self
-            .archive
-            .read(|view| if full { Plan::full(view, snapshot, deep) } else { Plan::tail(view, snapshot) })?;
-        Ok(Some(Compared { plan, full, deep, stamp, stamped_ms, took_ms: millis(began) }))
+        let seed = stamped_ms.unsigned_abs();
+        let plan = self.archive.read(|view| match (full, level) {
+            (true, Level::Deep) => Plan::full(view, snapshot, true),
+            (true, _) if is_changed => Plan::full_with_sample(view, snapshot, seed),
+            (true, _) => Plan::full(view, snapshot, false),
+            (false, _) => Plan::tail(view, snapshot),
+        })?;
+        let took_ms = millis(began);
+        let audited = plan.deep || snapshot.segments() == 0;
+        Ok(Some(Compared { plan, full, audited, stamp, stamped_ms, took_ms }))
     }
 
     /// Does the plan's work. Returns whether the caller stopped it half-way.
@@ -151,6 +163,7 @@ impl Syncer {
             work.stats.sessions_written += 1;
         }
         for ord in &plan.gone {
+            self.forget_kept(work);
             writer.remove_session(*ord);
         }
         for group in groups(&plan.differing) {
@@ -174,6 +187,9 @@ impl Syncer {
             .map(|session| work.indexed.get(&session.session_id).map(|known| known.ord))
             .collect();
         let edited = if work.deep { self.edited(&ords, snapshot, work)? } else { HashSet::new() };
+        if !edited.is_empty() {
+            self.forget_kept(work);
+        }
         let changes = self.archive.read(|view| {
             let changes = group
                 .iter()
@@ -188,9 +204,12 @@ impl Syncer {
         for (session, changes) in group.iter().zip(changes) {
             let ord = work.ord(&session.session_id);
             // A row that another session holds now was written under it: it is not gone.
-            for id in changes.gone.iter().filter(|id| !work.written.contains(id)) {
-                writer.remove_message(*id);
-                work.stats.docs_removed += 1;
+            for id in changes.gone {
+                if !work.written.contains(&id) {
+                    self.forget_kept(work);
+                    writer.remove_message(id);
+                    work.stats.docs_removed += 1;
+                }
             }
             work.stats.rows_read += changes.rows_read;
             // A session without messages is kept only for a row of its own.
@@ -219,6 +238,16 @@ impl Syncer {
             }
         }
         Ok(edited)
+    }
+
+    /// What leaves the archive leaves the generations that are kept beside the live one too.
+    fn forget_kept(&self, work: &mut Work) {
+        if !work.forgot
+            && let Err(error) = self.folder.forget_kept()
+        {
+            tracing::warn!(%error, "an older generation of the index still holds what was deleted");
+        }
+        work.forgot = true;
     }
 
     /// Reads and writes rows in bounded batches. Returns whether the caller stopped it.
@@ -272,10 +301,12 @@ impl Syncer {
     fn note(&self, compared: &Compared, checkpoint: &Checkpoint) {
         let path = self.store.note();
         let before = Note::read(&path);
+        let audited_before = before.as_ref().map_or(0, |before| before.audited_ms);
         let (compared_ms, compare_took_ms) = match before {
             Some(before) if !compared.full => (before.compared_ms, before.compare_took_ms),
             _ => (compared.stamped_ms, compared.took_ms),
         };
+        let audited_ms = if compared.audited { compared.stamped_ms } else { audited_before };
         let note = Note {
             stamp: compared.stamp.clone(),
             stamped_ms: compared.stamped_ms,
@@ -283,6 +314,7 @@ impl Syncer {
             compared_ms,
             compare_took_ms,
             full: compared.full,
+            audited_ms,
         };
         note.write(&path);
     }
@@ -302,6 +334,8 @@ struct Work {
     indexed: HashMap<String, KnownSession>,
     /// Rows that are indexed already are read and compared too.
     deep: bool,
+    /// Something left the archive, and the generations beside the live one.
+    forgot: bool,
     new_ords: HashMap<String, u64>,
     /// Ids written by this sync, where the index held something before it.
     written: HashSet<i64>,
@@ -310,17 +344,18 @@ struct Work {
 }
 
 impl Work {
-    fn new(snapshot: &Snapshot, indexed: HashMap<String, KnownSession>, deep: bool) -> Self {
+    fn new(snapshot: &Snapshot, plan: &mut Plan) -> Self {
         let mut checkpoint = snapshot.checkpoint().clone();
         checkpoint.format = FORMAT;
         text::FINGERPRINT.clone_into(&mut checkpoint.analyzer);
         Self {
             checkpoint,
-            indexed,
-            deep,
+            indexed: std::mem::take(&mut plan.known),
+            deep: plan.deep,
+            forgot: false,
             new_ords: HashMap::new(),
             written: HashSet::new(),
-            stats: SyncStats::default(),
+            stats: SyncStats { rows_sampled: plan.rows_sampled, ..SyncStats::default() },
             committed: Instant::now(),
         }
     }
