@@ -132,8 +132,7 @@ fn flipped_bytes_are_noticed_and_mended_from_the_archive() {
     // Whatever it is, one command mends it.
     let broken = live(&fixture);
     for path in files(&broken) {
-        let mut bytes = fs::read(&path).expect("a file");
-        bytes.iter_mut().for_each(|byte| *byte ^= 0x55);
+        let bytes: Vec<u8> = fs::read(&path).expect("a file").iter().map(|byte| byte ^ 0x55).collect();
         replace(&path, &bytes);
     }
     let ran = fixture.aft(&["--json", "verify", "--deep", "--repair"]);

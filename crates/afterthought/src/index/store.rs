@@ -78,7 +78,7 @@ impl Store {
     }
 
     fn open_files(folder: &Folder, path: &Path) -> Result<Self> {
-        let directory = folder.storage().open(path).map_err(|error| sorted(path, error.into()))?;
+        let directory = folder.storage().open(path).map_err(|error| sorted(path, &error.into()))?;
         let store = match Self::over(path, directory.clone(), Access::ReadWrite) {
             // A reader needs tantivy's lock file, which a folder we may not write refuses.
             Err(error) if error.kind() == ErrorKind::IndexUnavailable => {
@@ -145,16 +145,16 @@ impl Store {
 
     fn create(folder: &Folder) -> Result<Self> {
         let path = folder.new_generation()?;
-        let directory = folder.storage().open(&path).map_err(|error| sorted(&path, error.into()))?;
+        let directory = folder.storage().open(&path).map_err(|error| sorted(&path, &error.into()))?;
         Self::create_in(&path, directory)
     }
 
     fn create_in(path: &Path, directory: Box<dyn Directory>) -> Result<Self> {
         let (schema, _) = Fields::build();
         Index::create(directory.clone(), schema, IndexSettings::default())
-            .map_err(|error| sorted(path, error))?;
+            .map_err(|error| sorted(path, &error))?;
         // No pointer may name an index that a power cut takes away.
-        directory.sync_directory().map_err(|error| sorted(path, error.into()))?;
+        directory.sync_directory().map_err(|error| sorted(path, &error.into()))?;
         Self::over(path, directory, Access::ReadWrite)
     }
 
@@ -164,7 +164,7 @@ impl Store {
             .reader_builder()
             .reload_policy(ReloadPolicy::Manual)
             .try_into()
-            .map_err(|error| sorted(path, error))?;
+            .map_err(|error| sorted(path, &error))?;
         let columns = Arc::new(Mutex::new((u64::MAX, Columns::from([]))));
         Ok(Self { path: path.to_owned(), directory, index, reader, fields, access, columns })
     }
@@ -185,7 +185,7 @@ impl Store {
         // commit. Another process may commit between the two reads: take both until they agree.
         for _ in 0..SNAPSHOT_ATTEMPTS_MAX {
             let searcher = self.reader.searcher();
-            let metas = self.index.load_metas().map_err(|error| sorted(&self.path, error))?;
+            let metas = self.index.load_metas().map_err(|error| sorted(&self.path, &error))?;
             let agree = metas.segments.len() == searcher.segment_readers().len()
                 && metas.segments.iter().all(|meta| {
                     searcher.generation().segments().get(&meta.id()) == Some(&meta.delete_opstamp())
@@ -198,7 +198,7 @@ impl Store {
                 let columns = self.columns_of(&searcher);
                 return Ok(Snapshot::new(searcher, self.fields, checkpoint, columns));
             }
-            self.reader.reload().map_err(|error| sorted(&self.path, error))?;
+            self.reader.reload().map_err(|error| sorted(&self.path, &error))?;
         }
         Err(Error::new(ErrorKind::IndexDamaged, "open index", self.path.display())
             .because("its segments never agreed with its commit")
@@ -242,7 +242,7 @@ impl Store {
         for _ in 0..WRITER_ATTEMPTS_MAX {
             let (index, fields) = open_index(&self.path, self.directory.clone())?;
             let files = || {
-                let metas = index.load_metas().map_err(|error| sorted(&self.path, error))?;
+                let metas = index.load_metas().map_err(|error| sorted(&self.path, &error))?;
                 Ok(metas.list_segment_files())
             };
             let before = files()?;
@@ -305,16 +305,16 @@ impl Store {
     /// Reads every file of the last commit. Fails as damaged if one does not match its checksum.
     pub fn check_files(&self) -> Result<()> {
         // Not by tantivy's own list of files, which another process may have written over.
-        let metas = self.index.load_metas().map_err(|error| sorted(&self.path, error))?;
+        let metas = self.index.load_metas().map_err(|error| sorted(&self.path, &error))?;
         let mut names = Vec::new();
         for file in metas.list_segment_files() {
             // A segment names every file it may have; opening it needed those it must have.
-            if !self.directory.exists(&file).map_err(|error| sorted(&self.path, error.into()))? {
+            if !self.directory.exists(&file).map_err(|error| sorted(&self.path, &error.into()))? {
                 continue;
             }
             // It panics where even the checksum's own place is garbled.
             let sound = catch_unwind(AssertUnwindSafe(|| self.index.directory().validate_checksum(&file)));
-            if !sound.unwrap_or(Ok(false)).map_err(|error| sorted(&self.path, error.into()))? {
+            if !sound.unwrap_or(Ok(false)).map_err(|error| sorted(&self.path, &error.into()))? {
                 names.push(file.display().to_string());
             }
         }
@@ -330,7 +330,7 @@ impl Store {
 
 /// Opens an index with our fields and analysis. Fails if another version wrote it.
 fn open_index(path: &Path, directory: Box<dyn Directory>) -> Result<(Index, Fields)> {
-    let index = Index::open(directory).map_err(|error| sorted(path, error))?;
+    let index = Index::open(directory).map_err(|error| sorted(path, &error))?;
     let (schema, fields) = Fields::build();
     if index.schema() != schema {
         return Err(incompatible(path, "its fields are of another version"));
@@ -340,21 +340,21 @@ fn open_index(path: &Path, directory: Box<dyn Directory>) -> Result<(Index, Fiel
 }
 
 /// Sorts tantivy's errors into ours, where an index is read.
-pub(super) fn sorted(path: &Path, error: TantivyError) -> Error {
-    match &error {
+pub(super) fn sorted(path: &Path, error: &TantivyError) -> Error {
+    match error {
         // Not the system's word: bytes that are not what was written.
-        TantivyError::IoError(io_error) if io_error.raw_os_error().is_none() => damaged(path, &brief(&error)),
+        TantivyError::IoError(io_error) if io_error.raw_os_error().is_none() => damaged(path, &brief(error)),
         _ => sorted_as("open index", path, error),
     }
 }
 
 /// The same where it is written.
-pub(super) fn unwritten(path: &Path, error: TantivyError) -> Error {
+pub(super) fn unwritten(path: &Path, error: &TantivyError) -> Error {
     sorted_as("write index", path, error)
 }
 
-fn sorted_as(act: &'static str, path: &Path, error: TantivyError) -> Error {
-    match &error {
+fn sorted_as(act: &'static str, path: &Path, error: &TantivyError) -> Error {
+    match error {
         TantivyError::LockFailure(LockError::LockBusy, _) => {
             Error::new(ErrorKind::IndexLocked, "write index", path.display())
                 .because("another process is writing it")
@@ -370,9 +370,9 @@ fn sorted_as(act: &'static str, path: &Path, error: TantivyError) -> Error {
         | TantivyError::ErrorInThread(_)
         | TantivyError::SystemError(_)
         | TantivyError::Poisoned => Error::new(ErrorKind::IndexUnavailable, act, path.display())
-            .because(brief(&error))
+            .because(brief(error))
             .hint("check the folder's permissions and free space, or name another with --index"),
-        _ => damaged(path, &brief(&error)),
+        _ => damaged(path, &brief(error)),
     }
 }
 

@@ -43,16 +43,16 @@ impl Writer {
             .memory_budget_per_thread(arena_bytes)
             .num_merge_threads(1)
             .build();
-        let inner = index.writer_with_options(options).map_err(|error| unwritten(path, error))?;
+        let inner = index.writer_with_options(options).map_err(|error| unwritten(path, &error))?;
         let mut policy = LogMergePolicy::default();
         policy.set_min_layer_size(SEGMENT_DOCS_SMALL);
         policy.set_del_docs_ratio_before_merge(DELETED_SHARE_MAX);
         inner.set_merge_policy(Box::new(policy));
         // A new writer numbers its operations from the last commit's own number on. A merge that runs
         // beside its first commit takes a delete of that number for one that was committed, and loses it.
-        inner.run(std::iter::empty()).map_err(|error| unwritten(path, error))?;
+        inner.run(std::iter::empty()).map_err(|error| unwritten(path, &error))?;
         // And what a writer that died left behind has the names that would be given again.
-        inner.garbage_collect_files().wait().map_err(|error| unwritten(path, error))?;
+        inner.garbage_collect_files().wait().map_err(|error| unwritten(path, &error))?;
         let budget = Budget::new(WRITER_BYTES_IN_FLIGHT_MAX);
         Ok(Self { inner, index: index.clone(), fields, budget, path: path.to_owned() })
     }
@@ -90,17 +90,17 @@ impl Writer {
         let payload = serde_json::to_string(checkpoint).map_err(|error| {
             Error::new(ErrorKind::Internal, "write checkpoint of", self.path.display()).because(error)
         })?;
-        let mut prepared = self.inner.prepare_commit().map_err(|error| unwritten(&self.path, error))?;
+        let mut prepared = self.inner.prepare_commit().map_err(|error| unwritten(&self.path, &error))?;
         prepared.set_payload(&payload);
-        prepared.commit().map_err(|error| unwritten(&self.path, error))?;
+        prepared.commit().map_err(|error| unwritten(&self.path, &error))?;
         // tantivy renames meta.json last and does not sync the folder after that.
-        self.index.directory().sync_directory().map_err(|error| unwritten(&self.path, error.into()))
+        self.index.directory().sync_directory().map_err(|error| unwritten(&self.path, &error.into()))
     }
 
     /// Waits for merges under way and releases the lock.
     pub fn finish(self) -> Result<()> {
         let path = self.path.clone();
-        self.inner.wait_merging_threads().map_err(|error| unwritten(&path, error))
+        self.inner.wait_merging_threads().map_err(|error| unwritten(&path, &error))
     }
 
     fn failed(&mut self, error: TantivyError) -> Error {
@@ -109,7 +109,7 @@ impl Writer {
             TantivyError::ErrorInThread(_) => self.inner.prepare_commit().err().unwrap_or(error),
             error => error,
         };
-        unwritten(&self.path, cause)
+        unwritten(&self.path, &cause)
     }
 }
 
