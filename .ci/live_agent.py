@@ -1,10 +1,12 @@
 """Follows the real agent while it works: python live_agent.py AFT [OPERATIONS]
 
 The agent's own SessionDB class (package hermes-agent) does a mix of everything it can do to an archive,
-while `aft watch` follows and another process searches without a pause. No operation of the agent may
-fail, every search must answer, every hit must be in a row that holds its word, and in the end the
-index must equal the archive, text by text.
+while `aft watch` follows and another process searches without a pause. The agent is made to fail where
+it would have to wait for a lock, and no operation of it may fail; every search must answer, every hit
+must be in a row that holds its word; nothing of the archive is ever open for writing in the watch; in
+the end the index must equal the archive, text by text, and looking leaves no trace on it.
 """
+import hashlib
 import json
 import os
 import random
@@ -29,6 +31,9 @@ class Agent:
 
         self.random = random.Random(seed)
         self.database = SessionDB(db_path=path)
+        # A lock that is held is an error at once, and none is tried again.
+        self.database._conn.execute("PRAGMA busy_timeout = 0")
+        self.database._WRITE_MAX_RETRIES = 1
         self.sessions, self.made, self.slowest = [], 0, 0.0
         self.done = dict.fromkeys(MIX, 0)
 
@@ -100,6 +105,30 @@ def search(place, stop, seen):
         search.count += 1
 
 
+def open_for_writing(pid, folder):
+    """Returns the files below a folder that a process could write."""
+    found = []
+    for descriptor in Path(f"/proc/{pid}/fd").iterdir():
+        try:
+            path = descriptor.readlink()
+            flags = Path(f"/proc/{pid}/fdinfo/{descriptor.name}").read_text()
+        except FileNotFoundError:
+            continue
+        if path.is_relative_to(folder) and int(flags.split("flags:")[1].split()[0], 8) & os.O_ACCMODE:
+            found.append(str(path))
+    return found
+
+
+def trace(folder):
+    """Returns all that could change about the files of a folder."""
+    files = {}
+    for path in sorted(folder.iterdir()):
+        stat = path.stat()
+        digest = hashlib.sha256(path.read_bytes()).hexdigest()
+        files[path.name] = (stat.st_ino, stat.st_mode, stat.st_size, stat.st_mtime_ns, digest)
+    return files
+
+
 def main(folder):
     os.environ["HERMES_HOME"] = str(folder / "home")
     archive = folder / "agent" / "state.db"
@@ -113,14 +142,19 @@ def main(folder):
     stop, seen, search.count = threading.Event(), [], 0
     searcher = threading.Thread(target=search, args=(place, stop, seen))
     searcher.start()
-    for _ in range(OPERATIONS):
+    for number in range(OPERATIONS):
         agent.step()
+        if number % 50 == 0:
+            seen += open_for_writing(watch.pid, archive.parent)
         time.sleep(agent.random.choice([0, 0, 0, 0.02]))
     # Quiet enough for the watch to have looked at everything, then nothing may be left to do.
     time.sleep(4)
+    before = trace(archive.parent)
+    time.sleep(2)
     stop.set()
     searcher.join()
     verified = subprocess.run([*place, "verify", "--deep"], capture_output=True, text=True)
+    assert trace(archive.parent) == before, "watch, searches and verify left a trace"
     watch.terminate()
     assert watch.wait() == 0, watch.stderr.read()
     events.seek(0)
@@ -130,7 +164,8 @@ def main(folder):
     assert verified.returncode == 0, verified
     assert set(names) == {"synced"}, names
     verdict = json.loads(verified.stdout)
-    print(f"live agent: {agent.done}, the slowest {agent.slowest * 1000:.0f} ms; {len(names)} syncs, "
+    assert not archive.with_name("state.db-wal").exists(), "the agent could not close its log"
+    print(f"live agent: {agent.done}, no lock waited for, the slowest {agent.slowest * 1000:.0f} ms; {len(names)} syncs, "
           f"{search.count} searches, {verdict['archive_rows']} rows equal")
 
 
