@@ -2,7 +2,7 @@
 //! costs when nothing happens. Counts work beside time: rows read, bytes written.
 //!
 //! ```text
-//! ROWS=300000 SYNCS=5000 cargo bench -p afterthought-benches --bench changes
+//! ROWS=300000 SYNCS=5000 cargo bench --workspace --bench changes
 //! ```
 
 use std::path::Path;

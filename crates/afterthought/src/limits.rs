@@ -55,6 +55,8 @@ pub const WRITER_BYTES_IN_FLIGHT_MAX: usize = 64 * 1024 * 1024;
 pub const WRITER_ARENA_BYTES: usize = 96 * 1024 * 1024;
 /// The same where a few documents are indexed in memory; the least that tantivy takes.
 pub const WRITER_ARENA_BYTES_SMALL: usize = 15_000_000;
+/// Threads that merge segments: small merges need not wait for a large one.
+pub const MERGE_THREADS: usize = 2;
 /// Threads that analyze text.
 pub const WRITER_THREADS: usize = 2;
 /// Longest time between two commits of a long sync, in milliseconds.

@@ -18,7 +18,7 @@ pub use snapshot::{
 };
 pub use storage::{Disk, Storage};
 pub use store::{Access, Stage, Store};
-pub use writer::Writer;
+pub use writer::{Merged, Writer};
 
 pub(crate) use document::{message_hash, session_hash};
 pub(crate) use folder::replace_file;

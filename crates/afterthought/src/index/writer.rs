@@ -2,13 +2,16 @@
 //! what they stand for, or not at all. After any error the writer must be dropped: tantivy was
 //! seen to lose documents silently behind a failed commit.
 
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
-use tantivy::indexer::{IndexWriterOptions, LogMergePolicy, UserOperation};
+use crossbeam_channel::{Receiver, Sender, unbounded};
+use tantivy::index::SegmentId;
+use tantivy::indexer::{IndexWriterOptions, LogMergePolicy, MergePolicy, NoMergePolicy, UserOperation};
 use tantivy::{Directory, Index, IndexWriter, TantivyError, Term};
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::limits::WRITER_BYTES_IN_FLIGHT_MAX;
+use crate::limits::{MERGE_THREADS, WRITER_BYTES_IN_FLIGHT_MAX};
 use crate::model::{Checkpoint, Message, Session};
 
 use super::budget::Budget;
@@ -22,12 +25,31 @@ const DELETED_SHARE_MAX: f32 = 0.25;
 const SEGMENT_DOCS_SMALL: u32 = 1_000;
 
 /// The writer of one index; holds its lock until dropped.
+///
+/// Merges run beside it, when they are asked for: tantivy's own do not say when they have ended, and
+/// whoever waits for them cannot write meanwhile.
 pub struct Writer {
     inner: IndexWriter<Doc>,
     index: Index,
     fields: Fields,
     budget: Budget,
     path: PathBuf,
+    policy: LogMergePolicy,
+    merges: Merges,
+}
+
+/// The merges of one writer.
+struct Merges {
+    under_way: usize,
+    /// Segments that are being merged, or could not be.
+    taken: HashSet<SegmentId>,
+    ended: (Sender<Merged>, Receiver<Merged>),
+}
+
+/// A merge that has ended.
+pub struct Merged {
+    segments: Vec<SegmentId>,
+    succeeded: bool,
 }
 
 impl Writer {
@@ -41,20 +63,21 @@ impl Writer {
         let options = IndexWriterOptions::builder()
             .num_worker_threads(threads)
             .memory_budget_per_thread(arena_bytes)
-            .num_merge_threads(1)
+            .num_merge_threads(MERGE_THREADS)
             .build();
         let inner = index.writer_with_options(options).map_err(|error| unwritten(path, &error))?;
         let mut policy = LogMergePolicy::default();
         policy.set_min_layer_size(SEGMENT_DOCS_SMALL);
         policy.set_del_docs_ratio_before_merge(DELETED_SHARE_MAX);
-        inner.set_merge_policy(Box::new(policy));
+        inner.set_merge_policy(Box::new(NoMergePolicy));
         // A new writer numbers its operations from the last commit's own number on. A merge that runs
         // beside its first commit takes a delete of that number for one that was committed, and loses it.
         inner.run(std::iter::empty()).map_err(|error| unwritten(path, &error))?;
         // And what a writer that died left behind has the names that would be given again.
         inner.garbage_collect_files().wait().map_err(|error| unwritten(path, &error))?;
         let budget = Budget::new(WRITER_BYTES_IN_FLIGHT_MAX);
-        Ok(Self { inner, index: index.clone(), fields, budget, path: path.to_owned() })
+        let merges = Merges { under_way: 0, taken: HashSet::new(), ended: unbounded() };
+        Ok(Self { inner, index: index.clone(), fields, budget, path: path.to_owned(), policy, merges })
     }
 
     /// Adds a message that the index does not hold. Waits while too much text is on its way.
@@ -97,8 +120,53 @@ impl Writer {
         self.index.directory().sync_directory().map_err(|error| unwritten(&self.path, &error.into()))
     }
 
+    /// Starts the merges that are due, beside those under way. Returns whether any are now.
+    pub fn merge(&mut self) -> Result<bool> {
+        let mut segments =
+            self.index.searchable_segment_metas().map_err(|error| unwritten(&self.path, &error))?;
+        segments.retain(|segment| !self.merges.taken.contains(&segment.id()));
+        for candidate in self.policy.compute_merge_candidates(&segments) {
+            let segments = candidate.0;
+            self.merges.taken.extend(&segments);
+            let (merge, ended) = (self.inner.merge(&segments), self.merges.ended.0.clone());
+            let wait = move || {
+                let merged = merge.wait();
+                if let Err(error) = &merged {
+                    tracing::warn!(%error, "merging segments failed; the commit stands");
+                }
+                // The writer may have gone.
+                let _gone = ended.send(Merged { segments, succeeded: merged.is_ok() });
+            };
+            std::thread::Builder::new().name("aft-merges".to_owned()).spawn(wait).map_err(|error| {
+                Error::new(ErrorKind::Internal, "start", "a thread that waits for a merge").because(error)
+            })?;
+            self.merges.under_way += 1;
+        }
+        Ok(self.merges.under_way > 0)
+    }
+
+    /// Returns where the end of every merge is told. Each is to be passed to [`Writer::merged`].
+    pub fn merges(&self) -> &Receiver<Merged> {
+        &self.merges.ended.1
+    }
+
+    /// Takes note of a merge that has ended, and starts what is due then. Returns whether merges are
+    /// under way.
+    pub fn merged(&mut self, merged: &Merged) -> Result<bool> {
+        self.merges.under_way -= 1;
+        // One that failed would only fail again.
+        if merged.succeeded {
+            self.merges.taken.retain(|segment| !merged.segments.contains(segment));
+        }
+        self.merge()
+    }
+
     /// Waits for merges under way and releases the lock.
-    pub fn finish(self) -> Result<()> {
+    pub fn finish(mut self) -> Result<()> {
+        while self.merges.under_way > 0 {
+            let merged = self.merges().recv().expect("the sender lives as long as the writer");
+            self.merged(&merged)?;
+        }
         let path = self.path.clone();
         self.inner.wait_merging_threads().map_err(|error| unwritten(&path, &error))
     }

@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, TrySendError, bounded};
+use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, TrySendError, bounded, select};
 use parking_lot::Mutex;
 
 pub use note::Note;
@@ -25,7 +25,7 @@ use crate::index::{Folder, Store};
 use crate::limits::WRITER_QUEUE_MAX;
 use crate::model::{SyncStats, Warning};
 
-use sync::{Synced, Syncer};
+use sync::Syncer;
 
 /// How closely a sync looks, from the cheapest on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -212,23 +212,22 @@ impl Stop {
 }
 
 fn serve(mut syncer: Syncer, stop: &Stop, inbox: &Receiver<Command>) {
-    for command in inbox {
-        let store = syncer.store().clone();
-        let synced = store.guarded(|| syncer.sync(command.level));
-        stop.once.store(false, Ordering::Relaxed);
-        let (report, writer) = match synced {
-            Ok(Synced { report, writer }) => (Ok(report), writer),
-            Err(error) => (Err(error), None),
+    loop {
+        let command = select! {
+            recv(inbox) -> command => command,
+            recv(syncer.merges()) -> merged => {
+                merged.into_iter().for_each(|merged| syncer.merged(&merged));
+                continue;
+            }
         };
-        let interrupted = report.as_ref().is_ok_and(|report| report.interrupted);
+        let Ok(command) = command else { break };
+        let store = syncer.store().clone();
+        let report = store.guarded(|| syncer.sync(command.level));
+        stop.once.store(false, Ordering::Relaxed);
         // The caller may have gone; the work stands all the same.
         let _gone = command.reply.send(report);
-        // The answer never waits for a merge, and a stopped sync drops its merges: they are redone.
-        if let Some(writer) = writer
-            && !interrupted
-            && let Err(error) = writer.finish()
-        {
-            tracing::warn!(%error, "merging segments failed; the commit stands");
-        }
+    }
+    if let Err(error) = syncer.finish() {
+        tracing::warn!(%error, "merging segments failed; the commit stands");
     }
 }

@@ -4,11 +4,12 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::time::Instant;
 
+use crossbeam_channel::{Receiver, never};
 use parking_lot::Mutex;
 
 use crate::archive::{Archive, Stamp};
 use crate::error::Result;
-use crate::index::{FORMAT, Folder, KnownSession, Snapshot, Store, Writer};
+use crate::index::{FORMAT, Folder, KnownSession, Merged, Snapshot, Store, Writer};
 use crate::limits::{BATCH_BYTES_MAX, BATCH_ROWS_MAX, COMMIT_AGE_MS_MAX, COMMIT_FIRST_MS_MAX};
 use crate::model::{Checkpoint, Message, SyncStats};
 use crate::text;
@@ -27,12 +28,8 @@ pub(super) struct Syncer {
     folder: Folder,
     stop: Arc<Stop>,
     progress: Arc<Mutex<Option<Progress>>>,
-}
-
-/// The outcome of a sync, and the writer whose merges may still run.
-pub(super) struct Synced {
-    pub(super) report: SyncReport,
-    pub(super) writer: Option<Writer>,
+    /// The writer of the last sync, as long as its merges run.
+    merging: Option<Writer>,
 }
 
 /// A comparison, and what it was made on.
@@ -61,7 +58,7 @@ impl Syncer {
         stop: Arc<Stop>,
         progress: Arc<Mutex<Option<Progress>>>,
     ) -> Self {
-        Self { archive, store, folder, stop, progress }
+        Self { archive, store, folder, stop, progress, merging: None }
     }
 
     pub(super) fn store(&self) -> &Store {
@@ -70,26 +67,52 @@ impl Syncer {
 
     /// Brings the index up to date. Fails if the archive cannot be read, or if another process
     /// holds the writer lock and there is something to write.
-    pub(super) fn sync(&mut self, level: Level) -> Result<Synced> {
+    pub(super) fn sync(&mut self, level: Level) -> Result<SyncReport> {
         let synced = self.sync_open(level);
         *self.progress.lock() = None;
         synced
     }
 
-    fn sync_open(&mut self, level: Level) -> Result<Synced> {
+    /// Returns where the end of the next merge is told; nowhere, if none is under way.
+    pub(super) fn merges(&self) -> Receiver<Merged> {
+        self.merging.as_ref().map_or_else(never, |writer| writer.merges().clone())
+    }
+
+    /// Takes note of a merge that has ended. After the last one the lock is free.
+    pub(super) fn merged(&mut self, merged: &Merged) {
+        if let Some(mut writer) = self.merging.take() {
+            let more = writer.merged(merged);
+            self.keep_while(writer, more);
+        }
+    }
+
+    /// Waits for the merges under way.
+    pub(super) fn finish(self) -> Result<()> {
+        self.merging.map_or(Ok(()), Writer::finish)
+    }
+
+    fn keep_while(&mut self, writer: Writer, is_merging: Result<bool>) {
+        match is_merging {
+            Ok(true) => self.merging = Some(writer),
+            Ok(false) => {}
+            Err(error) => tracing::warn!(%error, "merging segments failed; the commit stands"),
+        }
+    }
+
+    fn sync_open(&mut self, level: Level) -> Result<SyncReport> {
         let snapshot = self.store.snapshot()?;
         let Some(compared) = self.compare(level, &snapshot)? else {
-            return Ok(Synced {
-                report: SyncReport { unchanged: true, ..SyncReport::default() },
-                writer: None,
-            });
+            return Ok(SyncReport { unchanged: true, ..SyncReport::default() });
         };
         if compared.plan.is_empty() && snapshot.checkpoint().complete && !compared.id_max_moved(&snapshot) {
             self.note(&compared, snapshot.checkpoint());
             let stats = SyncStats { rows_sampled: compared.plan.rows_sampled, ..SyncStats::default() };
-            return Ok(Synced { report: SyncReport { stats, ..SyncReport::default() }, writer: None });
+            return Ok(SyncReport { stats, ..SyncReport::default() });
         }
-        let mut writer = self.store.writer()?;
+        let mut writer = match self.merging.take() {
+            Some(writer) => writer,
+            None => self.store.writer()?,
+        };
         // Another process may have committed before we got the lock: compare with that commit.
         let locked = self.store.snapshot()?;
         let mut compared = if locked.checkpoint() == snapshot.checkpoint() {
@@ -97,7 +120,7 @@ impl Syncer {
         } else {
             match self.compare(level.max(Level::Full), &locked)? {
                 Some(compared) => compared,
-                None => return Ok(Synced { report: SyncReport::default(), writer: None }),
+                None => return Ok(SyncReport::default()),
             }
         };
         let mut work = Work::new(&locked, &mut compared.plan);
@@ -115,8 +138,12 @@ impl Syncer {
                 tracing::warn!(%error, "an older generation of the index stays on disk");
             }
         }
-        let report = SyncReport { stats: work.stats, unchanged: false, interrupted };
-        Ok(Synced { report, writer: Some(writer) })
+        // The answer never waits for a merge, and a stopped sync drops its merges: they are redone.
+        if !interrupted {
+            let is_merging = writer.merge();
+            self.keep_while(writer, is_merging);
+        }
+        Ok(SyncReport { stats: work.stats, unchanged: false, interrupted })
     }
 
     /// Compares as closely as the level and the last check ask for; `None` if nothing can differ.
@@ -287,6 +314,10 @@ impl Syncer {
             rest = &rest[taken..];
             if work.commit_due() {
                 work.commit(writer)?;
+                while let Ok(merged) = writer.merges().try_recv() {
+                    writer.merged(&merged)?;
+                }
+                writer.merge()?;
             }
         }
     }
