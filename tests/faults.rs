@@ -46,6 +46,7 @@ struct File {
     bytes: Arc<Vec<u8>>,
     /// Bytes from the beginning on that are certain to be there after a power cut.
     synced: usize,
+    is_ended: bool,
 }
 
 impl Place {
@@ -90,6 +91,10 @@ impl Storage for Memory {
     fn open(&self, generation: &Path) -> Result<Box<dyn Directory>, OpenDirectoryError> {
         self.places().entry(generation.to_owned()).or_default();
         Ok(Box::new(MemoryFolder { memory: self.clone(), path: generation.to_owned() }))
+    }
+
+    fn list(&self, generation: &Path) -> io::Result<Vec<PathBuf>> {
+        Ok(self.places()[generation].names.keys().cloned().collect())
     }
 }
 
@@ -142,13 +147,19 @@ impl Directory for MemoryFolder {
     }
 
     fn atomic_write(&self, path: &Path, data: &[u8]) -> io::Result<()> {
-        let file = File { bytes: Arc::new(data.to_vec()), synced: data.len() };
+        let file = File { bytes: Arc::new(data.to_vec()), synced: data.len(), is_ended: true };
         self.with(|place| place.link(path, file));
         Ok(())
     }
 
     fn sync_directory(&self) -> io::Result<()> {
         self.with(|place| {
+            for file in place.names.values() {
+                let mut file = locked(file);
+                if file.is_ended {
+                    file.synced = file.bytes.len();
+                }
+            }
             place.synced = place.names.clone();
             place.since.clear();
         });
@@ -185,8 +196,7 @@ impl Write for MemoryWriter {
 
 impl TerminatingWrite for MemoryWriter {
     fn terminate_ref(&mut self, _: AntiCallToken) -> io::Result<()> {
-        let mut file = locked(&self.0);
-        file.synced = file.bytes.len();
+        locked(&self.0).is_ended = true;
         Ok(())
     }
 }
@@ -282,6 +292,10 @@ impl Storage for Faulty {
     fn open(&self, generation: &Path) -> Result<Box<dyn Directory>, OpenDirectoryError> {
         let inner = self.inner.open(generation)?;
         Ok(Box::new(FaultyFolder { inner, state: Arc::clone(&self.state) }))
+    }
+
+    fn list(&self, generation: &Path) -> io::Result<Vec<PathBuf>> {
+        self.inner.list(generation)
     }
 }
 

@@ -7,12 +7,14 @@ use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use tantivy::Directory;
+use tantivy::directory::error::OpenDirectoryError;
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::STAGE_AGE_S_MAX;
 
-use super::storage::{Disk, Storage};
+use super::storage::{self, Disk, Storage};
 
 /// What a generation is for. Each use has a file that names its generation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -68,8 +70,12 @@ impl Folder {
         Self { storage, ..self }
     }
 
-    pub(super) fn storage(&self) -> &dyn Storage {
-        &*self.storage
+    /// Opens the place of a generation's files.
+    pub(super) fn open(
+        &self,
+        generation: &Path,
+    ) -> std::result::Result<Box<dyn Directory>, OpenDirectoryError> {
+        storage::open(&self.storage, generation)
     }
 
     /// Returns the folder's path.
@@ -196,7 +202,10 @@ impl Folder {
 
     fn point(&self, usage: Use, generation: &Path) -> io::Result<()> {
         let name = generation.file_name().unwrap_or_default();
-        replace_file(&self.path.join(usage.pointer()), name.as_encoded_bytes())
+        let file = new_file(&self.path, name.as_encoded_bytes())?;
+        file.as_file().sync_data()?;
+        file.persist(self.path.join(usage.pointer()))?;
+        Ok(())
     }
 
     fn unpoint(&self, usage: Use) -> io::Result<()> {
@@ -271,14 +280,17 @@ fn generation_number(name: &str) -> Option<u64> {
     name.strip_prefix('g')?.parse().ok()
 }
 
-/// Replaces a small file in one step, readable by its owner only.
+/// Replaces a small file in one step, readable by its owner only. After a power cut it may be the old
+/// one, or hold nothing.
 pub(crate) fn replace_file(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    new_file(path.parent().unwrap_or(Path::new(".")), bytes)?.persist(path)?;
+    Ok(())
+}
+
+fn new_file(folder: &Path, bytes: &[u8]) -> io::Result<tempfile::NamedTempFile> {
     use std::io::Write;
-    let folder = path.parent().unwrap_or(Path::new("."));
     let mut file =
         tempfile::Builder::new().permissions(fs::Permissions::from_mode(0o600)).tempfile_in(folder)?;
     file.write_all(bytes)?;
-    file.as_file().sync_data()?;
-    file.persist(path).map_err(|error| error.error)?;
-    Ok(())
+    Ok(file)
 }

@@ -78,7 +78,7 @@ impl Store {
     }
 
     fn open_files(folder: &Folder, path: &Path) -> Result<Self> {
-        let directory = folder.storage().open(path).map_err(|error| sorted(path, &error.into()))?;
+        let directory = folder.open(path).map_err(|error| sorted(path, &error.into()))?;
         let store = match Self::over(path, directory.clone(), Access::ReadWrite) {
             // A reader needs tantivy's lock file, which a folder we may not write refuses.
             Err(error) if error.kind() == ErrorKind::IndexUnavailable => {
@@ -145,7 +145,7 @@ impl Store {
 
     fn create(folder: &Folder) -> Result<Self> {
         let path = folder.new_generation()?;
-        let directory = folder.storage().open(&path).map_err(|error| sorted(&path, &error.into()))?;
+        let directory = folder.open(&path).map_err(|error| sorted(&path, &error.into()))?;
         Self::create_in(&path, directory)
     }
 
@@ -237,8 +237,8 @@ impl Store {
                 .because("the folder can only be read")
                 .hint("name another folder with --index"));
         }
-        // tantivy keeps a list of the files it may delete, reads it when an index is opened, and writes
-        // it from memory: an index that was open while another process committed would lose files.
+        // tantivy lists the files it may delete when an index is opened: one that was open while another
+        // process committed would leave that one's files for ever.
         for _ in 0..WRITER_ATTEMPTS_MAX {
             let (index, fields) = open_index(&self.path, self.directory.clone())?;
             let files = || {
