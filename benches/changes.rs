@@ -24,13 +24,15 @@ const ROUNDS: usize = 60;
 const IDLE: Duration = Duration::from_mins(1);
 
 fn main() {
-    let (rows, syncs) = (setting("ROWS", 300_000), setting("SYNCS", 5_000));
+    let (rows, syncs) = (setting("ROWS", 300_000), setting("SYNCS", 5_000).max(1));
     let folder = tempfile::tempdir().expect("a temporary folder");
     let archive = folder.path().join("state.db");
     corpus::write(&archive, &Plan::new(rows, SEED), |_| {}).expect("an archive");
     let counter = Faulty::over(Arc::new(Disk));
-    let engine = open(&archive, &folder.path().join("index"), &counter);
-    let (built, took) = sync(&engine, Level::Full);
+    let index = folder.path().join("index");
+    let (built, took) = sync(&open(&archive, &index, &counter), Level::Full);
+    // The merges of the build have ended with its engine.
+    let engine = open(&archive, &index, &counter);
     println!(
         "{rows} rows of mix A, {} MB of text; built in {:.1} s, {} MB written, {} segments",
         built.stats.text_bytes / 1_000_000,
@@ -182,7 +184,7 @@ fn many(engine: &Engine, counter: &Faulty, changes: &mut Changes, syncs: u64) {
          {most} segments at most, {} at the end",
         began.elapsed().as_secs_f64(),
         spread(&mut times),
-        per(counter.written() - before, syncs.max(1)) / 1_000.0,
+        per(counter.written() - before, syncs) / 1_000.0,
         segments(engine)
     );
 }
