@@ -65,7 +65,9 @@ struct DiskFolder {
 
 impl DiskFolder {
     fn sync_files(&self) -> io::Result<()> {
-        let files = std::mem::take(&mut *self.unsynced.lock());
+        // Held meanwhile: nobody may take the folder for synced while somebody else is still at it.
+        let mut unsynced = self.unsynced.lock();
+        let files = std::mem::take(&mut *unsynced);
         for files in files.chunks(SYNCS_AT_ONCE) {
             std::thread::scope(|scope| {
                 let syncs: Vec<_> = files.iter().map(|file| scope.spawn(|| file.sync_data())).collect();
