@@ -15,7 +15,8 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Stamp {
     db: FileMark,
-    /// The database header's write version and change counter, as stored (offsets 18 to 28).
+    /// The database header's versions for writers and readers and its change counter, as stored
+    /// (offsets 18 to 28).
     db_header: Vec<u8>,
     wal: Option<FileMark>,
     /// The write-ahead log's header with its salts (first 32 bytes).
@@ -82,11 +83,22 @@ impl Stamp {
     }
 
     pub(super) fn is_wal_format(&self) -> bool {
-        self.db_header.first() == Some(&2)
+        // The version that readers need; the first is for writers, and nothing makes them agree.
+        self.db_header.get(1) == Some(&2)
     }
 
     pub(super) fn wal_bytes(&self) -> Option<u64> {
         self.wal.map(|mark| mark.bytes)
+    }
+
+    /// Tells whether what stands as the log is none by its first words: its magic number, either
+    /// byte order, and a size of pages.
+    pub(super) fn has_foreign_log(&self) -> bool {
+        let word = |at: usize| self.wal_header.get(at..at + 4)?.try_into().ok().map(u32::from_be_bytes);
+        let (Some(magic), Some(page_bytes)) = (word(0), word(8)) else { return false };
+        !matches!(magic, 0x377F_0682 | 0x377F_0683)
+            || !page_bytes.is_power_of_two()
+            || !(512..=65_536).contains(&page_bytes)
     }
 
     pub(super) fn has_shm(&self) -> bool {
