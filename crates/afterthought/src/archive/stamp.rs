@@ -60,7 +60,8 @@ impl Stamp {
     pub fn is_settled(&self, now_ms: i64) -> bool {
         let marks = [Some(self.db), self.wal, self.journal];
         marks.into_iter().flatten().all(|mark| {
-            let modified_ms = mark.modified_s.saturating_mul(1_000) + mark.modified_ns / 1_000_000;
+            let modified_ms =
+                mark.modified_s.saturating_mul(1_000).saturating_add(mark.modified_ns / 1_000_000);
             now_ms.saturating_sub(modified_ms) > if mark.modified_ns == 0 { TICK_COARSE_MS } else { TICK_MS }
         })
     }
@@ -185,4 +186,19 @@ fn read_at(file: &File, offset: u64, bytes: usize) -> io::Result<Vec<u8>> {
     }
     buffer.truncate(filled);
     Ok(buffer)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_of_the_far_future_is_not_settled() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("state.db");
+        std::fs::write(&path, "x").expect("a file");
+        let mut stamp = Stamp::take(&path).expect("a stamp");
+        (stamp.db.modified_s, stamp.db.modified_ns) = (i64::MAX, 999_999_999);
+        assert!(!stamp.is_settled(i64::MAX));
+    }
 }
