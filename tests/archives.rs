@@ -178,19 +178,28 @@ fn flags_of_every_kind_are_read() {
         ("active = 1, display_kind = x'ff'", true),
     ];
     for (set, visible) in cases {
-        let fixture = Fixture::with(Shape::V30, |writer| {
-            conversation(writer)?;
-            writer.connection().execute_batch(&format!(
-                "{DROP_INDEXES}; ALTER TABLE messages RENAME COLUMN active TO was_active; \
-                 ALTER TABLE messages ADD COLUMN active INTEGER; UPDATE messages SET active = was_active; \
-                 UPDATE messages SET {set} WHERE id = 1"
-            ))
-        });
-        let engine = mirrored(&fixture, set);
-        assert_eq!(ids(&search(&engine, "lantern")), if visible { vec![1] } else { vec![] }, "{set}");
-        assert_eq!(ids(&with(&engine, "lantern", |filters| filters.include_inactive = true)), [1], "{set}");
-        assert_eq!(ids(&search(&engine, "anchor")), [3], "{set}");
+        check_flags("INTEGER", set, visible);
     }
+    // A column without a type keeps them as they are.
+    for (set, visible) in [("active = 0.0", false), ("active = 1.0", true), ("active = '0'", true)] {
+        check_flags("", set, visible);
+    }
+}
+
+#[track_caller]
+fn check_flags(kind: &str, set: &str, visible: bool) {
+    let fixture = Fixture::with(Shape::V30, |writer| {
+        conversation(writer)?;
+        writer.connection().execute_batch(&format!(
+            "{DROP_INDEXES}; ALTER TABLE messages RENAME COLUMN active TO was_active; \
+             ALTER TABLE messages ADD COLUMN active {kind}; UPDATE messages SET active = was_active; \
+             UPDATE messages SET {set} WHERE id = 1"
+        ))
+    });
+    let engine = mirrored(&fixture, set);
+    assert_eq!(ids(&search(&engine, "lantern")), if visible { vec![1] } else { vec![] }, "{set}");
+    assert_eq!(ids(&with(&engine, "lantern", |filters| filters.include_inactive = true)), [1], "{set}");
+    assert_eq!(ids(&search(&engine, "anchor")), [3], "{set}");
 }
 
 // ---- odd rows ----

@@ -8,7 +8,7 @@ mod place;
 use std::ffi::OsStr;
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::symlink;
+use std::os::unix::fs::{FileExt, symlink};
 
 use afterthought::ErrorKind;
 use afterthought::archive::Archive;
@@ -37,6 +37,25 @@ const GHOSTS: &str = "PRAGMA cache_size = 5; PRAGMA cache_spill = 5; BEGIN IMMED
 #[test]
 fn closed_archive_gets_no_sidecar() {
     check(&Place::new(), "state.db", &[]);
+}
+
+#[test]
+fn format_is_the_one_that_readers_are_told() {
+    for (for_writers, for_readers) in [(1, 2), (0, 2), (2, 1)] {
+        let place = Place::new();
+        let archive = fs::File::options().write(true).open(&place.archive).expect("the archive");
+        archive.write_all_at(&[for_writers, for_readers], 18).expect("other versions in its header");
+        check(&place, "state.db", &[]);
+    }
+}
+
+#[test]
+fn journal_may_be_left_beside_a_log_format() {
+    for journal in [vec![0; 512], vec![0x5A; 512]] {
+        let place = Place::new();
+        fs::write(place.folder.join("state.db-journal"), journal).expect("a journal");
+        check(&place, "state.db state.db-journal", &[]);
+    }
 }
 
 #[test]
@@ -120,6 +139,17 @@ fn shared_memory_may_be_empty_or_garbage() {
         crash_in_log(&place);
         fs::write(place.folder.join("state.db-shm"), shm).expect("another -shm");
         check(&place, "state.db state.db-shm state.db-wal", &["comet"]);
+    }
+}
+
+#[test]
+fn log_may_be_garbage() {
+    for files in ["state.db state.db-shm state.db-wal", "state.db state.db-wal"] {
+        let place = Place::new();
+        for name in files.split(' ').skip(1) {
+            fs::write(place.folder.join(name), vec![0x5A; 32 * 1024]).expect("garbage");
+        }
+        check(&place, files, &[]);
     }
 }
 

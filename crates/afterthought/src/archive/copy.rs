@@ -99,9 +99,9 @@ const FINISH: &str = "CREATE INDEX idx_messages_session ON messages(session_id, 
 
 fn selection(view: &View<'_>, columns: &[&str]) -> String {
     let value = |name: &&str| match *name {
-        // What is no whole number says nothing, here as where messages are read.
-        "active" => "typeof(active) <> 'integer' OR active <> 0".to_owned(),
-        "compacted" => "typeof(compacted) = 'integer' AND compacted <> 0".to_owned(),
+        // What is no number says nothing, here as where messages are read.
+        "active" => "coalesce(active, 1) <> 0".to_owned(),
+        "compacted" => "typeof(compacted) IN ('integer', 'real') AND compacted <> 0".to_owned(),
         other => other.to_owned(),
     };
     let values: Vec<String> = columns.iter().map(value).collect();

@@ -3,8 +3,10 @@
 //! Never fails: what cannot be decoded is kept as it stands and reported as damaged.
 
 use std::borrow::Cow;
+use std::collections::HashSet;
 
 use serde_json::Value;
+use xxhash_rust::xxh3::xxh3_128;
 
 /// Marks `content` that holds a JSON value instead of text.
 const JSON_PREFIX: &str = "\0json:";
@@ -77,9 +79,11 @@ pub(super) struct ReasoningColumns<'a> {
 pub(super) fn reasoning(columns: &ReasoningColumns<'_>, thoughts_in_content: &[String]) -> Decoded {
     let mut damaged = false;
     let mut thoughts: Vec<String> = Vec::new();
+    // By hash: one row may hold a million, too many to compare each with each.
+    let mut known = HashSet::new();
     let mut add = |text: &str| {
         let text = text.trim();
-        if !text.is_empty() && !thoughts.iter().any(|known| known == text) {
+        if !text.is_empty() && known.insert(xxh3_128(text.as_bytes())) {
             thoughts.push(text.to_owned());
         }
     };
@@ -368,6 +372,12 @@ mod tests {
                 .into(),
         };
         assert_eq!(reasoning(&columns, &[]).text, "port 7781\n\nmore\n\nsum");
+    }
+
+    #[test]
+    fn one_row_may_hold_very_many_thoughts() {
+        let thoughts: Vec<String> = (0..300_000).map(|at| format!("{at:06}")).collect();
+        assert_eq!(reasoning(&ReasoningColumns::default(), &thoughts).text, thoughts.join("\n\n"));
     }
 
     #[test]

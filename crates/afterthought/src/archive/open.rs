@@ -6,7 +6,7 @@
 //! |---|---|
 //! | `-wal` and `-shm` both there | read-only, shared memory read-only too |
 //! | WAL format, `-wal` absent or empty | immutable; the read counts only if the stamp still holds |
-//! | `-wal` with bytes and no `-shm`, or a journal to roll back | a private copy |
+//! | `-wal` with bytes and no `-shm`, or that is no log; a journal to roll back, or beside the WAL format | a private copy |
 //! | rollback format | read-only: readers of that format take locks and write nothing |
 
 use std::fmt::Write as _;
@@ -63,8 +63,12 @@ pub(super) enum Mode {
 impl Mode {
     pub(super) fn of(stamp: &Stamp) -> Self {
         match stamp.wal_bytes() {
-            Some(_) if stamp.has_shm() => Self::Shared,
+            // SQLite reads past what is no log; but if it may not write, it waits ten seconds for one
+            // to come, and fails.
+            Some(_) if stamp.has_shm() && !stamp.has_foreign_log() => Self::Shared,
             Some(bytes) if bytes > 0 => Self::Copy,
+            // Past a journal that needs no rolling back, SQLite would make a log.
+            _ if stamp.has_journal() && stamp.is_wal_format() => Self::Copy,
             _ if stamp.has_journal() => Self::Journal,
             _ if stamp.is_wal_format() => Self::Immutable,
             _ => Self::Plain,

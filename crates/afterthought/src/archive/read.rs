@@ -289,6 +289,7 @@ fn message(row: &Row<'_>) -> rusqlite::Result<Message> {
 fn flag(value: ValueRef<'_>, absent: bool) -> bool {
     match value {
         ValueRef::Integer(flag) => flag != 0,
+        ValueRef::Real(flag) => flag != 0.0,
         _ => absent,
     }
 }

@@ -15,7 +15,8 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Stamp {
     db: FileMark,
-    /// The database header's write version and change counter, as stored (offsets 18 to 28).
+    /// The database header's versions for writers and readers and its change counter, as stored
+    /// (offsets 18 to 28).
     db_header: Vec<u8>,
     wal: Option<FileMark>,
     /// The write-ahead log's header with its salts (first 32 bytes).
@@ -59,7 +60,8 @@ impl Stamp {
     pub fn is_settled(&self, now_ms: i64) -> bool {
         let marks = [Some(self.db), self.wal, self.journal];
         marks.into_iter().flatten().all(|mark| {
-            let modified_ms = mark.modified_s.saturating_mul(1_000) + mark.modified_ns / 1_000_000;
+            let modified_ms =
+                mark.modified_s.saturating_mul(1_000).saturating_add(mark.modified_ns / 1_000_000);
             now_ms.saturating_sub(modified_ms) > if mark.modified_ns == 0 { TICK_COARSE_MS } else { TICK_MS }
         })
     }
@@ -82,11 +84,22 @@ impl Stamp {
     }
 
     pub(super) fn is_wal_format(&self) -> bool {
-        self.db_header.first() == Some(&2)
+        // The version that readers need; the first is for writers, and nothing makes them agree.
+        self.db_header.get(1) == Some(&2)
     }
 
     pub(super) fn wal_bytes(&self) -> Option<u64> {
         self.wal.map(|mark| mark.bytes)
+    }
+
+    /// Tells whether what stands as the log is none by its first words: its magic number, either
+    /// byte order, and a size of pages.
+    pub(super) fn has_foreign_log(&self) -> bool {
+        let word = |at: usize| self.wal_header.get(at..at + 4)?.try_into().ok().map(u32::from_be_bytes);
+        let (Some(magic), Some(page_bytes)) = (word(0), word(8)) else { return false };
+        !matches!(magic, 0x377F_0682 | 0x377F_0683)
+            || !page_bytes.is_power_of_two()
+            || !(512..=65_536).contains(&page_bytes)
     }
 
     pub(super) fn has_shm(&self) -> bool {
@@ -173,4 +186,19 @@ fn read_at(file: &File, offset: u64, bytes: usize) -> io::Result<Vec<u8>> {
     }
     buffer.truncate(filled);
     Ok(buffer)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_of_the_far_future_is_not_settled() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("state.db");
+        std::fs::write(&path, "x").expect("a file");
+        let mut stamp = Stamp::take(&path).expect("a stamp");
+        (stamp.db.modified_s, stamp.db.modified_ns) = (i64::MAX, 999_999_999);
+        assert!(!stamp.is_settled(i64::MAX));
+    }
 }

@@ -12,4 +12,4 @@ pub use token::{Analyzer, Kind, Token, Tokens};
 
 /// Names this analysis. An index built under another name must be rebuilt before it is searched,
 /// so every change of a token's text or position changes the name.
-pub const FINGERPRINT: &str = "text-1";
+pub const FINGERPRINT: &str = "text-2";

@@ -275,7 +275,8 @@ impl Tokens<'_> {
     fn part(&mut self, source: Range<usize>, position: usize, in_chunk: bool) {
         let bytes = &self.source.as_bytes()[source.clone()];
         // v2.5.1 is found as 2.5.1: the lane takes the number, v2 is stacked on it.
-        if in_chunk && bytes.len() > 1 && bytes[0] | 32 == b'v' && bytes[1..].iter().all(u8::is_ascii_digit) {
+        let is_short = (2..=TOKEN_PART_BYTES_MAX).contains(&bytes.len());
+        if in_chunk && is_short && bytes[0] | 32 == b'v' && bytes[1..].iter().all(u8::is_ascii_digit) {
             self.push(source.start + 1..source.end, position, 1, Kind::Word);
             self.push(source, position, 1, Kind::Whole);
             return;
@@ -547,6 +548,8 @@ mod tests {
     fn a_long_line_is_bounded() {
         let line = "a".repeat(5 << 20);
         assert_eq!(show(&line), format!("{}@0", "a".repeat(TOKEN_PART_BYTES_MAX)));
+        let version = format!("a/v{}", "1".repeat(5 << 20));
+        assert_eq!(show(&version), format!("a@0 v{}@1", "1".repeat(TOKEN_PART_BYTES_MAX - 1)));
         let path = "part/".repeat(1_000);
         assert!(show(&path).split(' ').count() <= 1_000 + 1_000 / CHUNK_PARTS_MAX + 1);
     }
