@@ -146,6 +146,7 @@ impl Writer {
     }
 
     /// Returns where the end of every merge is told. Each is to be passed to [`Writer::merged`].
+    #[must_use]
     pub fn merges(&self) -> &Receiver<Merged> {
         &self.merges.ended.1
     }

@@ -212,16 +212,18 @@ impl Stop {
 }
 
 fn serve(mut syncer: Syncer, stop: &Stop, inbox: &Receiver<Command>) {
+    let store = syncer.store().clone();
     loop {
         let command = select! {
             recv(inbox) -> command => command,
             recv(syncer.merges()) -> merged => {
-                merged.into_iter().for_each(|merged| syncer.merged(&merged));
+                if let Ok(merged) = merged {
+                    syncer.merged(&merged);
+                }
                 continue;
             }
         };
         let Ok(command) = command else { break };
-        let store = syncer.store().clone();
         let report = store.guarded(|| syncer.sync(command.level));
         stop.once.store(false, Ordering::Relaxed);
         // The caller may have gone; the work stands all the same.
