@@ -232,6 +232,7 @@ struct State {
     full_at: AtomicU64,
     is_unreadable: AtomicBool,
     is_read_only: AtomicBool,
+    merges_wait: AtomicBool,
 }
 
 impl Faulty {
@@ -262,11 +263,17 @@ impl Faulty {
         self.state.is_read_only.store(true, Ordering::SeqCst);
     }
 
+    /// Lets every merge wait with its next write, until [`Faulty::heal`].
+    pub fn hold_merges(&self) {
+        self.state.merges_wait.store(true, Ordering::SeqCst);
+    }
+
     /// Ends every fault but death and a ban on writing.
     pub fn heal(&self) {
         self.state.dies_at.store(0, Ordering::SeqCst);
         self.state.full_at.store(0, Ordering::SeqCst);
         self.state.is_unreadable.store(false, Ordering::SeqCst);
+        self.state.merges_wait.store(false, Ordering::SeqCst);
     }
 
     /// Tells whether the last operation that was allowed has been asked for.
@@ -309,6 +316,11 @@ enum Leave {
 impl State {
     /// Counts an operation that writes so many bytes.
     fn change(&self, bytes: usize) -> io::Result<Leave> {
+        // tantivy's name for its threads that merge.
+        let merges = std::thread::current().name().is_some_and(|name| name.starts_with("merge_thread"));
+        while merges && self.merges_wait.load(Ordering::SeqCst) {
+            std::thread::sleep(Duration::from_millis(1));
+        }
         if self.is_read_only.load(Ordering::SeqCst) {
             return Err(ErrorKind::ReadOnlyFilesystem.into());
         }

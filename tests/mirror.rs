@@ -2,9 +2,12 @@
 //! deserves. Work is counted, never timed.
 
 use std::fs::File;
+use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use afterthought::{Depth, Engine, ErrorKind, Freshness, Level, SearchRequest, SyncReport};
+use afterthought::index::Disk;
+use afterthought::{Depth, Engine, ErrorKind, Freshness, Level, Options, SearchRequest, SyncReport};
+use afterthought_tests::faults::Faulty;
 use afterthought_tests::{Fixture, ids, search, sync};
 use afterthought_tools::archive::{Message, Session, Shape, Writer};
 
@@ -77,6 +80,78 @@ fn an_append_costs_one_row() {
     let report = mirrored.after(|writer| writer.message("a", &Message::user("a grape")).map(drop));
     assert_eq!((report.stats.rows_read, report.stats.docs_added, report.stats.docs_removed), (1, 1, 0));
     mirrored.check("grape", &[7]);
+}
+
+/// An engine whose storage counts.
+fn counted(fixture: &Fixture) -> (Engine, Faulty) {
+    let counter = Faulty::over(Arc::new(Disk));
+    let mut options = Options::new(fixture.archive(), fixture.index());
+    options.storage = Arc::new(counter.clone());
+    (Engine::open(&options).expect("an engine"), counter)
+}
+
+#[test]
+fn many_small_syncs_pile_up_neither_segments_nor_writing() {
+    const SYNCS: u64 = 150;
+    let fixture = Fixture::with(Shape::V22, two_sessions);
+    let (engine, counter) = counted(&fixture);
+    sync(&engine);
+    let mut writer = fixture.writer();
+    for number in 0..SYNCS {
+        writer.message("a", &Message::user(&format!("grape number {number}"))).expect("a row");
+        sync(&engine);
+        let segments = engine.status().expect("a status").segments;
+        assert!(segments < 20, "{segments} segments after {number} syncs");
+    }
+    writer.close().expect("a clean close");
+    // Merges that are still under way are counted too.
+    drop(engine);
+    let each = counter.written() / SYNCS;
+    assert!(each < 50_000, "{each} bytes written a sync");
+    let mut all = SearchRequest::new("grape");
+    all.limit = 1_000;
+    assert_eq!(fixture.engine().search(all).expect("a page").results.len(), 150);
+}
+
+#[test]
+fn a_new_title_writes_few_bytes_whatever_the_session_holds() {
+    let fixture = Fixture::with(Shape::V22, |writer| {
+        writer.session(&Session::new("a"))?;
+        let long = "a long report on everything that was tried ".repeat(2_000);
+        (0..20).try_for_each(|_| writer.message("a", &Message::user(&long)).map(drop))
+    });
+    let (engine, counter) = counted(&fixture);
+    sync(&engine);
+    let before = counter.written();
+    let mut writer = fixture.writer();
+    writer.set_title("a", "quince").expect("a title");
+    writer.close().expect("a clean close");
+    sync(&engine);
+    drop(engine);
+    assert!(counter.written() - before < 20_000, "{} bytes", counter.written() - before);
+}
+
+#[test]
+fn a_sync_waits_for_no_merge() {
+    let fixture = Fixture::with(Shape::V22, two_sessions);
+    let (engine, faults) = counted(&fixture);
+    faults.hold_merges();
+    let mut writer = fixture.writer();
+    for number in 0..20 {
+        writer.message("a", &Message::user(&format!("grape number {number}"))).expect("a row");
+        match engine.freshen(Level::Quick, Duration::from_secs(60), |_| {}).expect("a writer thread") {
+            Freshness::Fresh(report) => assert_eq!(report.stats.commits, 1),
+            other => panic!("sync {number} ended as {other:?}"),
+        }
+    }
+    writer.close().expect("a clean close");
+    let held = engine.status().expect("a status").segments;
+    assert!(held >= 20, "{held} segments: no merge was under way");
+    faults.heal();
+    drop(engine);
+    let engine = fixture.engine();
+    assert!(engine.status().expect("a status").segments < 10);
+    assert!(engine.verify(Depth::Text).expect("a verdict").equal);
 }
 
 #[test]
