@@ -54,8 +54,8 @@ impl Storage for Disk {
     }
 }
 
-/// A folder on disk. Its files are synced together when the folder is: one after another, each as it is
-/// ended, is several times slower.
+/// A folder on disk. Its files are synced together when the folder is, and not one after another, each
+/// as it is ended: a small commit is little else but waiting for that.
 #[derive(Clone, Debug)]
 struct DiskFolder {
     inner: MmapDirectory,
