@@ -1,6 +1,8 @@
 //! `aft watch` follows its archive wherever that goes, says so line by line, and ends in good order.
 
+use std::fs;
 use std::io::{BufRead, BufReader};
+use std::path::PathBuf;
 use std::process::{Child, ChildStdout, Stdio};
 
 use afterthought_tests::{Fixture, aft, root, run};
@@ -119,6 +121,26 @@ fn another_file_under_the_path_is_compared_row_by_row() {
     assert_eq!(watch.next("synced")["work"]["docs_added"], 1, "two of three rows are the same");
     assert_eq!((watch.hits("grape"), watch.hits("apple")), (json!(1), json!(0)));
     assert_eq!(watch.stop(), Some(0));
+}
+
+#[test]
+fn what_no_signature_holds_is_found_when_the_archive_has_been_quiet() {
+    let fixture = archive();
+    assert_eq!(fixture.aft(&["index"]).code, 0);
+    assert_ne!(fixture.aft(&["--json", "status"]).json()["audited_at"], Value::Null);
+    // The last audit is long ago.
+    let folder = fixture.aft(&["--json", "status"]).json()["index_folder"].as_str().map(PathBuf::from);
+    let note = folder.expect("a folder").join("checked.json");
+    let mut noted: Value = serde_json::from_slice(&fs::read(&note).expect("a note")).expect("JSON");
+    noted["audited_ms"] = json!(1);
+    fs::write(&note, noted.to_string()).expect("a note");
+    let mut watch = Watch::of(&fixture);
+    watch
+        .change(|writer| writer.connection().execute_batch("UPDATE messages SET compacted = 1 WHERE id = 2"));
+    let synced = watch.next("synced");
+    assert_eq!((&synced["work"]["rows_read"], &synced["work"]["docs_added"]), (&json!(3 + 1), &json!(1)));
+    assert_eq!(watch.stop(), Some(0));
+    assert_eq!(fixture.aft(&["verify", "--deep"]).code, 0);
 }
 
 #[test]

@@ -37,7 +37,7 @@ pub enum Event {
 /// Looks at the archive's files four times a second, which reads two headers and opens nothing; a
 /// change is searchable after at most that and its sync. Changes that a look at the tail cannot see,
 /// such as rows taken back, are looked for when the archive has been quiet for two seconds. When it
-/// has been quiet for a minute, and not since a day, what every row says is compared too. An
+/// has been quiet for fifteen, what every row says is compared too, once a day. An
 /// archive that goes, comes back, or is another file is followed on. Fails only if the writer thread
 /// has ended.
 pub fn follow(engine: &Engine, stop: &AtomicBool, mut on: impl FnMut(Event)) -> Result<()> {

@@ -83,7 +83,7 @@ pub const FOLLOW_POLL_MS: u64 = 250;
 /// Every session's rows are compared when a followed archive has been quiet this long, in milliseconds.
 pub const FOLLOW_QUIET_MS: u64 = 2_000;
 /// Every row's text is compared when a followed archive has been quiet this long, in milliseconds,
-pub const FOLLOW_AUDIT_QUIET_MS: u64 = 60_000;
+pub const FOLLOW_AUDIT_QUIET_MS: u64 = 15_000;
 /// and the last time is longer ago than this, in seconds.
 pub const FOLLOW_AUDIT_AGE_S_MAX: i64 = 24 * 60 * 60;
 /// Rows whose text a full comparison looks at, to tell whether the archive is still the one mirrored.
