@@ -7,14 +7,13 @@ use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use tantivy::Directory;
 use tantivy::directory::error::OpenDirectoryError;
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::STAGE_AGE_S_MAX;
 
-use super::storage::{self, Disk, Storage};
+use super::storage::{Disk, Place, Storage};
 
 /// What a generation is for. Each use has a file that names its generation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -71,11 +70,8 @@ impl Folder {
     }
 
     /// Opens the place of a generation's files.
-    pub(super) fn open(
-        &self,
-        generation: &Path,
-    ) -> std::result::Result<Box<dyn Directory>, OpenDirectoryError> {
-        storage::open(&self.storage, generation)
+    pub(super) fn open(&self, generation: &Path) -> std::result::Result<Place, OpenDirectoryError> {
+        Place::open(&self.storage, generation)
     }
 
     /// Returns the folder's path.

@@ -11,8 +11,8 @@ use parking_lot::Mutex;
 use tantivy::Directory;
 use tantivy::directory::error::{DeleteError, LockError, OpenDirectoryError, OpenReadError, OpenWriteError};
 use tantivy::directory::{
-    AntiCallToken, DirectoryLock, FileHandle, Lock, MmapDirectory, TerminatingWrite, WatchCallback,
-    WatchHandle, WritePtr,
+    AntiCallToken, DirectoryLock, FileHandle, Lock, MmapDirectory, RamDirectory, TerminatingWrite,
+    WatchCallback, WatchHandle, WritePtr,
 };
 
 /// Files that are synced at the same time.
@@ -28,15 +28,6 @@ pub trait Storage: Debug + Send + Sync {
 
     /// Lists the names of a generation's files.
     fn list(&self, generation: &Path) -> io::Result<Vec<PathBuf>>;
-}
-
-/// Opens the place of a generation's files, for tantivy.
-pub(super) fn open(
-    storage: &Arc<dyn Storage>,
-    generation: &Path,
-) -> Result<Box<dyn Directory>, OpenDirectoryError> {
-    let inner = storage.open(generation)?;
-    Ok(Box::new(Listed { inner, storage: Arc::clone(storage), path: generation.to_owned() }))
 }
 
 /// Files on disk, mapped into memory, for their owner only.
@@ -149,19 +140,49 @@ impl TerminatingWrite for DiskFile {
     }
 }
 
-/// tantivy keeps a list of the files that it may delete, and writes it anew for every file that it
-/// makes. Here the folder itself is that list: it is always true, and costs no writing.
+/// Files in memory, which go with their last handle.
+#[derive(Clone, Debug, Default)]
+pub(super) struct InMemory(RamDirectory);
+
+impl Storage for InMemory {
+    fn open(&self, _: &Path) -> Result<Box<dyn Directory>, OpenDirectoryError> {
+        Ok(Box::new(self.0.clone()))
+    }
+
+    /// There is no need to tell: what is not deleted goes with the rest.
+    fn list(&self, _: &Path) -> io::Result<Vec<PathBuf>> {
+        Ok(Vec::new())
+    }
+}
+
+/// A generation's files as tantivy is given them: with what it must not decide itself.
 #[derive(Clone, Debug)]
-struct Listed {
+pub(super) struct Place {
     inner: Box<dyn Directory>,
     storage: Arc<dyn Storage>,
     path: PathBuf,
+    /// Whether the writer that this was opened for may still change what the index consists of.
+    is_open: Arc<Mutex<bool>>,
 }
 
-/// tantivy's name for that list.
+/// tantivy's name for its list of files that it may delete. It would be written anew for every file that
+/// is made; the folder itself is that list, always true, and costs no writing.
 const LIST: &str = ".managed.json";
 
-impl Listed {
+impl Place {
+    pub(super) fn open(storage: &Arc<dyn Storage>, path: &Path) -> Result<Self, OpenDirectoryError> {
+        let (inner, storage) = (storage.open(path)?, Arc::clone(storage));
+        Ok(Self { inner, storage, path: path.to_owned(), is_open: Arc::new(Mutex::new(true)) })
+    }
+
+    /// Returns the place for one writer, and what ends its right to write when it is dropped. Threads of
+    /// a writer that was dropped may live on for a moment: a merge that ends then would put its old state
+    /// of the index over what the next writer has committed.
+    pub(super) fn for_writer(&self) -> (Self, Fence) {
+        let is_open = Arc::new(Mutex::new(true));
+        (Self { is_open: Arc::clone(&is_open), ..self.clone() }, Fence(is_open))
+    }
+
     fn list(&self) -> io::Result<Vec<u8>> {
         let names = self.storage.list(&self.path)?;
         // A segment's files begin with its id; all else in the folder is not tantivy's to delete.
@@ -173,7 +194,17 @@ impl Listed {
     }
 }
 
-impl Directory for Listed {
+/// A writer's right to change what an index consists of.
+pub(super) struct Fence(Arc<Mutex<bool>>);
+
+impl Drop for Fence {
+    fn drop(&mut self) {
+        // Waits for a change under way.
+        *self.0.lock() = false;
+    }
+}
+
+impl Directory for Place {
     fn get_file_handle(&self, path: &Path) -> Result<Arc<dyn FileHandle>, OpenReadError> {
         self.inner.get_file_handle(path)
     }
@@ -201,6 +232,10 @@ impl Directory for Listed {
         if path == Path::new(LIST) {
             return Ok(());
         }
+        let is_open = self.is_open.lock();
+        if !*is_open {
+            return Err(io::Error::other("its writer has ended"));
+        }
         self.inner.atomic_write(path, data)
     }
 
@@ -219,7 +254,7 @@ impl Directory for Listed {
 
 /// A place that may only be read: nothing is locked, nothing can change.
 #[derive(Clone, Debug)]
-pub(super) struct Unlocked(pub(super) Box<dyn Directory>);
+pub(super) struct Unlocked(pub(super) Place);
 
 fn read_only() -> io::Error {
     io::ErrorKind::ReadOnlyFilesystem.into()
@@ -260,5 +295,23 @@ impl Directory for Unlocked {
 
     fn watch(&self, _: WatchCallback) -> tantivy::Result<WatchHandle> {
         Ok(WatchHandle::empty())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_writer_that_has_ended_changes_nothing() {
+        let storage: Arc<dyn Storage> = Arc::new(InMemory::default());
+        let place = Place::open(&storage, Path::new("g1")).expect("a place");
+        let (first, fence) = place.for_writer();
+        first.atomic_write(Path::new("meta.json"), b"first").expect("its own");
+        drop(fence);
+        let (second, _fence) = place.for_writer();
+        second.atomic_write(Path::new("meta.json"), b"second").expect("its own");
+        assert!(first.atomic_write(Path::new("meta.json"), b"late").is_err());
+        assert_eq!(place.atomic_read(Path::new("meta.json")).expect("a file"), b"second");
     }
 }

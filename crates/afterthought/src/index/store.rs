@@ -5,7 +5,6 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
 use parking_lot::Mutex;
-use tantivy::directory::RamDirectory;
 use tantivy::directory::error::{LockError, OpenReadError, OpenWriteError};
 use tantivy::{Directory, Index, IndexReader, IndexSettings, ReloadPolicy, Searcher, TantivyError};
 
@@ -17,9 +16,9 @@ use crate::text;
 use super::fields::{FORMAT, Fields};
 use super::folder::Folder;
 use super::snapshot::{Columns, Snapshot};
-use super::storage::Unlocked;
+use super::storage::{InMemory, Place, Storage, Unlocked};
 use super::tokenizer::{AgentTokenizer, TOKENIZER};
-use super::writer::Writer;
+use super::writer::{Size, Writer};
 
 /// May we write there?
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,6 +43,9 @@ const SNAPSHOT_ATTEMPTS_MAX: usize = 100;
 /// Commits of others that may fall between opening an index and taking its lock.
 const WRITER_ATTEMPTS_MAX: usize = 10;
 
+const SIZE: Size = Size { threads: WRITER_THREADS, arena_bytes: WRITER_ARENA_BYTES };
+const SIZE_SMALL: Size = Size { threads: 1, arena_bytes: WRITER_ARENA_BYTES_SMALL };
+
 /// What was last found true without a commit; see the mirror.
 const NOTE: &str = "checked.json";
 
@@ -51,8 +53,7 @@ const NOTE: &str = "checked.json";
 #[derive(Clone)]
 pub struct Store {
     path: PathBuf,
-    /// As it was opened: tantivy wraps it anew for every index.
-    directory: Box<dyn Directory>,
+    place: Place,
     index: Index,
     reader: IndexReader,
     fields: Fields,
@@ -78,11 +79,11 @@ impl Store {
     }
 
     fn open_files(folder: &Folder, path: &Path) -> Result<Self> {
-        let directory = folder.open(path).map_err(|error| sorted(path, &error.into()))?;
-        let store = match Self::over(path, directory.clone(), Access::ReadWrite) {
+        let place = folder.open(path).map_err(|error| sorted(path, &error.into()))?;
+        let store = match Self::over(path, place.clone(), Access::ReadWrite) {
             // A reader needs tantivy's lock file, which a folder we may not write refuses.
             Err(error) if error.kind() == ErrorKind::IndexUnavailable => {
-                Self::over(path, Box::new(Unlocked(directory)), Access::ReadOnly)?
+                Self::over(path, place, Access::ReadOnly)?
             }
             other => other?,
         };
@@ -134,7 +135,10 @@ impl Store {
 
     /// Creates an index that lives in memory and goes with this handle.
     pub fn in_memory() -> Result<Self> {
-        Self::create_in(Path::new("(in memory)"), Box::new(RamDirectory::create()))
+        let (path, storage): (_, Arc<dyn Storage>) =
+            (Path::new("(in memory)"), Arc::new(InMemory::default()));
+        let place = Place::open(&storage, path).map_err(|error| sorted(path, &error.into()))?;
+        Self::create_in(path, place)
     }
 
     fn create_live(folder: &Folder) -> Result<Self> {
@@ -145,28 +149,31 @@ impl Store {
 
     fn create(folder: &Folder) -> Result<Self> {
         let path = folder.new_generation()?;
-        let directory = folder.open(&path).map_err(|error| sorted(&path, &error.into()))?;
-        Self::create_in(&path, directory)
+        let place = folder.open(&path).map_err(|error| sorted(&path, &error.into()))?;
+        Self::create_in(&path, place)
     }
 
-    fn create_in(path: &Path, directory: Box<dyn Directory>) -> Result<Self> {
+    fn create_in(path: &Path, place: Place) -> Result<Self> {
         let (schema, _) = Fields::build();
-        Index::create(directory.clone(), schema, IndexSettings::default())
+        Index::create(place.clone(), schema, IndexSettings::default())
             .map_err(|error| sorted(path, &error))?;
         // No pointer may name an index that a power cut takes away.
-        directory.sync_directory().map_err(|error| sorted(path, &error.into()))?;
-        Self::over(path, directory, Access::ReadWrite)
+        place.sync_directory().map_err(|error| sorted(path, &error.into()))?;
+        Self::over(path, place, Access::ReadWrite)
     }
 
-    fn over(path: &Path, directory: Box<dyn Directory>, access: Access) -> Result<Self> {
-        let (index, fields) = open_index(path, directory.clone())?;
+    fn over(path: &Path, place: Place, access: Access) -> Result<Self> {
+        let (index, fields) = match access {
+            Access::ReadWrite => open_index(path, place.clone())?,
+            Access::ReadOnly => open_index(path, Unlocked(place.clone()))?,
+        };
         let reader = index
             .reader_builder()
             .reload_policy(ReloadPolicy::Manual)
             .try_into()
             .map_err(|error| sorted(path, &error))?;
         let columns = Arc::new(Mutex::new((u64::MAX, Columns::from([]))));
-        Ok(Self { path: path.to_owned(), directory, index, reader, fields, access, columns })
+        Ok(Self { path: path.to_owned(), place, index, reader, fields, access, columns })
     }
 
     /// Returns the columns of a searcher's segments: those opened before, while they are the same.
@@ -240,13 +247,15 @@ impl Store {
         // tantivy lists the files it may delete when an index is opened: one that was open while another
         // process committed would leave that one's files for ever.
         for _ in 0..WRITER_ATTEMPTS_MAX {
-            let (index, fields) = open_index(&self.path, self.directory.clone())?;
+            let (place, fence) = self.place.for_writer();
+            let opened = open_index(&self.path, place)?;
+            let index = opened.0.clone();
             let files = || {
                 let metas = index.load_metas().map_err(|error| sorted(&self.path, &error))?;
                 Ok(metas.list_segment_files())
             };
             let before = files()?;
-            let writer = Writer::open(&index, fields, &self.path, WRITER_THREADS, WRITER_ARENA_BYTES)?;
+            let writer = Writer::open(opened, fence, &self.path, SIZE)?;
             if files()? == before {
                 return Ok(writer);
             }
@@ -258,7 +267,8 @@ impl Store {
 
     /// Takes the writer lock for a few documents: one thread, little memory.
     pub fn small_writer(&self) -> Result<Writer> {
-        Writer::open(&self.index, self.fields, &self.path, 1, WRITER_ARENA_BYTES_SMALL)
+        let (place, fence) = self.place.for_writer();
+        Writer::open(open_index(&self.path, place)?, fence, &self.path, SIZE_SMALL)
     }
 
     /// Tells whether we may write there.
@@ -309,7 +319,7 @@ impl Store {
         let mut names = Vec::new();
         for file in metas.list_segment_files() {
             // A segment names every file it may have; opening it needed those it must have.
-            if !self.directory.exists(&file).map_err(|error| sorted(&self.path, &error.into()))? {
+            if !self.place.exists(&file).map_err(|error| sorted(&self.path, &error.into()))? {
                 continue;
             }
             // It panics where even the checksum's own place is garbled.
@@ -329,7 +339,7 @@ impl Store {
 }
 
 /// Opens an index with our fields and analysis. Fails if another version wrote it.
-fn open_index(path: &Path, directory: Box<dyn Directory>) -> Result<(Index, Fields)> {
+fn open_index(path: &Path, directory: impl Directory) -> Result<(Index, Fields)> {
     let index = Index::open(directory).map_err(|error| sorted(path, &error))?;
     let (schema, fields) = Fields::build();
     if index.schema() != schema {

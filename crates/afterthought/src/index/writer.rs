@@ -17,6 +17,7 @@ use crate::model::{Checkpoint, Message, Session};
 use super::budget::Budget;
 use super::document::Doc;
 use super::fields::Fields;
+use super::storage::Fence;
 use super::store::unwritten;
 
 /// A merge is due when this share of a segment's documents is deleted: their text leaves the disk.
@@ -29,6 +30,8 @@ const SEGMENT_DOCS_SMALL: u32 = 1_000;
 /// Merges run beside it, when they are asked for: tantivy's own do not say when they have ended, and
 /// whoever waits for them cannot write meanwhile.
 pub struct Writer {
+    /// Goes before the lock does, which `inner` holds.
+    _fence: Fence,
     inner: IndexWriter<Doc>,
     index: Index,
     fields: Fields,
@@ -36,6 +39,15 @@ pub struct Writer {
     path: PathBuf,
     policy: LogMergePolicy,
     merges: Merges,
+}
+
+/// What a writer may take.
+#[derive(Clone, Copy)]
+pub(super) struct Size {
+    /// Threads that analyze text.
+    pub(super) threads: usize,
+    /// Memory of each before it writes a segment, in bytes.
+    pub(super) arena_bytes: usize,
 }
 
 /// The merges of one writer.
@@ -54,15 +66,14 @@ pub struct Merged {
 
 impl Writer {
     pub(super) fn open(
-        index: &Index,
-        fields: Fields,
+        (index, fields): (Index, Fields),
+        fence: Fence,
         path: &Path,
-        threads: usize,
-        arena_bytes: usize,
+        size: Size,
     ) -> Result<Self> {
         let options = IndexWriterOptions::builder()
-            .num_worker_threads(threads)
-            .memory_budget_per_thread(arena_bytes)
+            .num_worker_threads(size.threads)
+            .memory_budget_per_thread(size.arena_bytes)
             .num_merge_threads(MERGE_THREADS)
             .build();
         let inner = index.writer_with_options(options).map_err(|error| unwritten(path, &error))?;
@@ -77,7 +88,7 @@ impl Writer {
         inner.garbage_collect_files().wait().map_err(|error| unwritten(path, &error))?;
         let budget = Budget::new(WRITER_BYTES_IN_FLIGHT_MAX);
         let merges = Merges { under_way: 0, taken: HashSet::new(), ended: unbounded() };
-        Ok(Self { inner, index: index.clone(), fields, budget, path: path.to_owned(), policy, merges })
+        Ok(Self { _fence: fence, inner, index, fields, budget, path: path.to_owned(), policy, merges })
     }
 
     /// Adds a message that the index does not hold. Waits while too much text is on its way.
