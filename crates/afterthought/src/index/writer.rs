@@ -24,6 +24,9 @@ use super::store::unwritten;
 const DELETED_SHARE_MAX: f32 = 0.25;
 /// Segments below this size count as one level, so that one-row commits do not pile up.
 const SEGMENT_DOCS_SMALL: u32 = 1_000;
+/// So many segments of one level become one: fewer would be rewritten more often, more make a search
+/// look into more of them.
+const SEGMENTS_MERGED_MIN: usize = 5;
 
 /// The writer of one index; holds its lock until dropped.
 ///
@@ -78,6 +81,7 @@ impl Writer {
             .build();
         let inner = index.writer_with_options(options).map_err(|error| unwritten(path, &error))?;
         let mut policy = LogMergePolicy::default();
+        policy.set_min_num_segments(SEGMENTS_MERGED_MIN);
         policy.set_min_layer_size(SEGMENT_DOCS_SMALL);
         policy.set_del_docs_ratio_before_merge(DELETED_SHARE_MAX);
         inner.set_merge_policy(Box::new(NoMergePolicy));
