@@ -66,6 +66,10 @@ fn run(place: &str, seeds: u64, begin: impl Fn(u64) -> Simulation + Sync) {
                             "seed {seed} {place}, after\n  {log}\nagain: SEEDS=1 FIRST={seed} STEPS={steps}"
                         );
                     }
+                    let done = seed - first + 1;
+                    if done.is_multiple_of(100) && done < seeds {
+                        println!("{place}: about {done} of {seeds} seeds");
+                    }
                     asked.fetch_add(simulation.asked, Ordering::SeqCst);
                     crashes.fetch_add(simulation.crashes, Ordering::SeqCst);
                 }
