@@ -56,6 +56,17 @@ impl Place {
         self.since.push(Change::Link(name.to_owned(), Arc::clone(&file)));
         file
     }
+
+    fn sync(&mut self) {
+        for file in self.names.values() {
+            let mut file = locked(file);
+            if file.is_ended {
+                file.synced = file.bytes.len();
+            }
+        }
+        self.synced = self.names.clone();
+        self.since.clear();
+    }
 }
 
 impl Memory {
@@ -79,6 +90,13 @@ impl Memory {
                 file.synced = length;
             }
             place.names = place.synced.clone();
+        }
+    }
+
+    /// Makes everything durable, as a system does half a minute after a process was killed.
+    pub fn write_back(&self) {
+        for place in self.places().values_mut() {
+            place.sync();
         }
     }
 
@@ -153,16 +171,7 @@ impl Directory for MemoryFolder {
     }
 
     fn sync_directory(&self) -> io::Result<()> {
-        self.with(|place| {
-            for file in place.names.values() {
-                let mut file = locked(file);
-                if file.is_ended {
-                    file.synced = file.bytes.len();
-                }
-            }
-            place.synced = place.names.clone();
-            place.since.clear();
-        });
+        self.with(Place::sync);
         Ok(())
     }
 

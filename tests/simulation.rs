@@ -588,8 +588,11 @@ impl Simulation {
         let cut = self.random.percent(50);
         self.crashes += u64::from(self.faults.is_dead());
         self.engine = None;
-        if let Some(memory) = self.memory.as_ref().filter(|_| cut) {
-            memory.cut_power(&mut chance);
+        match &self.memory {
+            Some(memory) if cut => memory.cut_power(&mut chance),
+            // A commit that was not synced yet is lost if power is cut just then, and only then.
+            Some(memory) => memory.write_back(),
+            None => {}
         }
         self.faults = Faulty::over(Arc::clone(&self.storage));
         self.open();
@@ -685,9 +688,12 @@ impl Simulation {
         let (must, may) = self.expected(mirrored, question);
         let missing: Vec<_> = must.difference(&found).collect();
         let surplus: Vec<_> = found.difference(&may).collect();
+        let rows = || missing.iter().chain(&surplus).map(|id| (id, mirrored.rows.get(id), now.rows.get(id)));
         assert!(
             missing.is_empty() && surplus.is_empty(),
-            "{question:?}: {missing:?} missing, {surplus:?} surplus"
+            "{question:?}: {missing:?} missing, {surplus:?} surplus; then and now {:?}; the proof says {:?}",
+            rows().collect::<Vec<_>>(),
+            self.engine().verify(Depth::Text)
         );
         self.check_counts(mirrored, &now);
     }
