@@ -17,6 +17,8 @@ import threading
 import time
 from pathlib import Path
 
+if len(sys.argv) < 2:
+    sys.exit("usage: live_agent.py AFT [OPERATIONS], by a Python that has the package hermes-agent")
 AFT = sys.argv[1]
 OPERATIONS = int(sys.argv[2]) if len(sys.argv) > 2 else 600
 WORDS = ["harbor", "quorum", "ledger", "beacon", "部署", "失败", "getUserById", "gateway/run.py", "timeout"]

@@ -1,5 +1,5 @@
 //! `kill -9` at random moments of everything that writes an index, while somebody searches it. `KILLS`
-//! says how many:
+//! says how many, `SEED` decides what changes in between and how long each may run:
 //!
 //! ```text
 //! KILLS=120 cargo test --release --workspace --test kills -- --nocapture
@@ -74,6 +74,7 @@ fn change(writer: &mut Writer, random: &mut Random) -> rusqlite::Result<()> {
 #[test]
 fn a_kill_at_any_moment_loses_nothing_and_shows_nothing_untrue() {
     let kills = setting("KILLS", 8);
+    assert!(kills > 0, "KILLS must be 1 or more");
     let mut random = Random::new(setting("SEED", 1));
     let fixture = Fixture::new();
     corpus::write(&fixture.archive(), &Plan::new(ROWS, 7), |_| {}).expect("an archive");
@@ -107,7 +108,7 @@ fn a_kill_at_any_moment_loses_nothing_and_shows_nothing_untrue() {
     println!(
         "{kills} kills, {cut_short} before the end; {answers} answers meanwhile, all true; index = archive"
     );
-    assert!(cut_short > 0 && answers > 0);
+    assert!(cut_short > 0 && answers > 0, "nothing was cut short, or nobody was answered");
 }
 
 /// Kills the work after that long. Returns whether it had not ended by itself.

@@ -86,8 +86,10 @@ impl Fixture {
 /// Returns a number that the environment may set.
 #[must_use]
 pub fn setting(name: &str, default: u64) -> u64 {
-    std::env::var(name)
-        .map_or(default, |value| value.parse().unwrap_or_else(|_| panic!("{name} is no number")))
+    let number = |value: String| {
+        value.parse().unwrap_or_else(|_| panic!("{name}=\"{value}\" is no number: try {name}=4"))
+    };
+    std::env::var(name).map_or(default, number)
 }
 
 /// Brings the index fully up to date.

@@ -32,7 +32,7 @@ const ROLES: [&str; 3] = ["user", "assistant", "tool"];
 
 #[test]
 fn in_memory() {
-    run("in memory", 16, |seed| {
+    run("in_memory", 16, |seed| {
         let memory = Memory::default();
         Simulation::new(seed, Arc::new(memory.clone()), Some(memory))
     });
@@ -40,12 +40,13 @@ fn in_memory() {
 
 #[test]
 fn on_disk() {
-    run("on disk", 4, |seed| Simulation::new(seed, Arc::new(Disk), None));
+    run("on_disk", 4, |seed| Simulation::new(seed, Arc::new(Disk), None));
 }
 
 /// Runs seeds on as many threads as there are processors, and says how many.
-fn run(place: &str, seeds: u64, begin: impl Fn(u64) -> Simulation + Sync) {
+fn run(test: &str, seeds: u64, begin: impl Fn(u64) -> Simulation + Sync) {
     let (first, seeds, steps) = (setting("FIRST", 1), setting("SEEDS", seeds), setting("STEPS", 80));
+    assert!(seeds > 0 && steps > 0, "SEEDS and STEPS must be 1 or more");
     let next = AtomicU64::new(first);
     let (asked, crashes) = (AtomicU64::new(0), AtomicU64::new(0));
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
@@ -63,12 +64,13 @@ fn run(place: &str, seeds: u64, begin: impl Fn(u64) -> Simulation + Sync) {
                         next.store(first + seeds, Ordering::SeqCst);
                         let log = simulation.log.join("\n  ");
                         panic!(
-                            "seed {seed} {place}, after\n  {log}\nagain: SEEDS=1 FIRST={seed} STEPS={steps}"
+                            "seed {seed}, after\n  {log}\nagain: SEEDS=1 FIRST={seed} STEPS={steps} \
+                             cargo test --workspace --test simulation {test} -- --nocapture"
                         );
                     }
                     let done = seed - first + 1;
                     if done.is_multiple_of(100) && done < seeds {
-                        println!("{place}: about {done} of {seeds} seeds");
+                        println!("{test}: about {done} of {seeds} seeds");
                     }
                     asked.fetch_add(simulation.asked, Ordering::SeqCst);
                     crashes.fetch_add(simulation.crashes, Ordering::SeqCst);
@@ -76,7 +78,7 @@ fn run(place: &str, seeds: u64, begin: impl Fn(u64) -> Simulation + Sync) {
             });
         }
     });
-    println!("{place}: {seeds} seeds of {steps} steps, {asked:?} answers checked, {crashes:?} crashes");
+    println!("{test}: {seeds} seeds of {steps} steps, {asked:?} answers checked, {crashes:?} crashes");
 }
 
 // ---- what a naive scan of the archive says ----

@@ -154,7 +154,8 @@ impl Engine {
         if live.store.access() == Access::ReadOnly {
             return Ok(Freshness::Behind(
                 Error::new(ErrorKind::IndexUnavailable, "write index", live.store.path().display())
-                    .because("the folder can only be read"),
+                    .because("the folder can only be read")
+                    .hint("name another folder with --index"),
             ));
         }
         live.mirror.freshen(level, wait, watch)

@@ -59,7 +59,7 @@ pub(crate) fn run(global: &Global, args: &Index) -> Result<u8, Failure> {
 
 /// Says what a sync did, for people.
 pub(crate) fn work_done(stats: SyncStats) -> String {
-    if stats.docs_added + stats.docs_removed + stats.sessions_written == 0 {
+    if stats.commits == 0 {
         return match stats.rows_read {
             0 => "nothing had changed".to_owned(),
             rows => format!("nothing had changed in the {} messages that were read", grouped(rows)),

@@ -1,5 +1,6 @@
 //! Opens the live generation of an index, or creates one, and tells what is wrong with it.
 
+use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
@@ -46,6 +47,8 @@ const WRITER_ATTEMPTS_MAX: usize = 10;
 const SIZE: Size = Size { threads: WRITER_THREADS, arena_bytes: WRITER_ARENA_BYTES };
 const SIZE_SMALL: Size = Size { threads: 1, arena_bytes: WRITER_ARENA_BYTES_SMALL };
 
+const GARBLED: &str = "the bytes of a file are not what was written";
+
 /// What was last found true without a commit; see the mirror.
 const NOTE: &str = "checked.json";
 
@@ -75,7 +78,7 @@ impl Store {
             return Err(damaged(path, "its pointer names a generation that is not there"));
         }
         catch_unwind(AssertUnwindSafe(|| Self::open_files(folder, path)))
-            .unwrap_or_else(|_| Err(damaged(path, "the bytes of a file are not what was written")))
+            .unwrap_or_else(|_| Err(damaged(path, GARBLED)))
     }
 
     fn open_files(folder: &Folder, path: &Path) -> Result<Self> {
@@ -353,7 +356,7 @@ fn open_index(path: &Path, directory: impl Directory) -> Result<(Index, Fields)>
 pub(super) fn sorted(path: &Path, error: &TantivyError) -> Error {
     match error {
         // Not the system's word: bytes that are not what was written.
-        TantivyError::IoError(io_error) if io_error.raw_os_error().is_none() => damaged(path, &brief(error)),
+        TantivyError::IoError(io_error) if io_error.raw_os_error().is_none() => damaged(path, GARBLED),
         _ => sorted_as("open index", path, error),
     }
 }
@@ -400,6 +403,11 @@ pub(crate) fn brief(error: &TantivyError) -> String {
         TantivyError::OpenReadError(OpenReadError::FileDoesNotExist(file)) => {
             format!("its file {} is missing", file.display())
         }
+        TantivyError::OpenReadError(OpenReadError::IoError { io_error, filepath })
+            if matches!(io_error.kind(), io::ErrorKind::InvalidData | io::ErrorKind::UnexpectedEof) =>
+        {
+            format!("its file {} is cut short or garbled", filepath.display())
+        }
         TantivyError::OpenReadError(OpenReadError::IoError { io_error, filepath }) => {
             format!("its file {} cannot be read: {io_error}", filepath.display())
         }
@@ -409,7 +417,7 @@ pub(crate) fn brief(error: &TantivyError) -> String {
         TantivyError::OpenWriteError(OpenWriteError::FileAlreadyExists(file)) => {
             format!("its file {} is there already", file.display())
         }
-        TantivyError::DataCorruption(_) => "the bytes of a file are not what was written".to_owned(),
+        TantivyError::DataCorruption(_) => GARBLED.to_owned(),
         TantivyError::IoError(error) => format!("a file of it cannot be read or written: {error}"),
         TantivyError::InternalError(why)
         | TantivyError::ErrorInThread(why)

@@ -191,6 +191,7 @@ impl Syncer {
         }
         for ord in &plan.gone {
             self.forget_kept(work);
+            work.stats.docs_removed += snapshot.rows_of(*ord)?.len() as u64;
             writer.remove_session(*ord);
         }
         for group in groups(&plan.differing) {

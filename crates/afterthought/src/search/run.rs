@@ -111,7 +111,12 @@ fn warnings(
     let mut warnings = plan.warnings.clone();
     let mut warn = |kind, message: String| warnings.push(Warning::new(kind, message));
     if stale > 0 {
-        warn("rows-changed", format!("{stale} hits were left out: their rows changed since the last sync"));
+        let message = format!(
+            "{stale} {} left out, of rows that changed since they were indexed; where a sync does not take \
+             them in: aft verify --deep --repair",
+            if stale == 1 { "hit was" } else { "hits were" }
+        );
+        warn("rows-changed", message);
     }
     if plan.terms.is_empty() {
         warn("empty-query", "the query holds nothing to search for".to_owned());
@@ -134,14 +139,14 @@ fn warnings(
         }
         return warnings;
     }
-    if collected.matched > 0 {
+    let filtered = collected.matched.saturating_sub(stale as u64);
+    if filtered > 0 {
         warn(
             "filtered-out",
-            format!(
-                "{} matches were left out by the filters, or are hidden or repeated rows",
-                collected.matched
-            ),
+            format!("{filtered} matches were left out by the filters, or are hidden or repeated rows"),
         );
+    } else if stale > 0 {
+        // Said already.
     } else if !plan.required.is_empty() {
         let labels: Vec<_> = plan.terms.iter().map(|term| format!("\"{}\"", term.label)).collect();
         warn("no-match", format!("no message holds all that is required among {}", labels.join(", ")));
