@@ -163,6 +163,8 @@ pub(super) struct Place {
     path: PathBuf,
     /// Whether the writer that this was opened for may still change what the index consists of.
     is_open: Arc<Mutex<bool>>,
+    /// Whether locks can be taken there.
+    has_locks: bool,
 }
 
 /// tantivy's name for its list of files that it may delete. It would be written anew for every file that
@@ -172,7 +174,14 @@ const LIST: &str = ".managed.json";
 impl Place {
     pub(super) fn open(storage: &Arc<dyn Storage>, path: &Path) -> Result<Self, OpenDirectoryError> {
         let (inner, storage) = (storage.open(path)?, Arc::clone(storage));
-        Ok(Self { inner, storage, path: path.to_owned(), is_open: Arc::new(Mutex::new(true)) })
+        let is_open = Arc::new(Mutex::new(true));
+        Ok(Self { inner, storage, path: path.to_owned(), is_open, has_locks: true })
+    }
+
+    /// Returns the place where it may only be read: a reader needs tantivy's lock file, which such a
+    /// folder refuses. Nothing is locked then, and nothing can change.
+    pub(super) fn read_only(self) -> Self {
+        Self { is_open: Arc::new(Mutex::new(false)), has_locks: false, ..self }
     }
 
     /// Returns the place for one writer, and what ends its right to write when it is dropped. Threads of
@@ -234,7 +243,7 @@ impl Directory for Place {
         }
         let is_open = self.is_open.lock();
         if !*is_open {
-            return Err(io::Error::other("its writer has ended"));
+            return Err(io::Error::other("it is closed for writing"));
         }
         self.inner.atomic_write(path, data)
     }
@@ -244,57 +253,14 @@ impl Directory for Place {
     }
 
     fn acquire_lock(&self, lock: &Lock) -> Result<DirectoryLock, LockError> {
+        if !self.has_locks {
+            return Ok(DirectoryLock::from(Box::new(())));
+        }
         self.inner.acquire_lock(lock)
     }
 
     fn watch(&self, callback: WatchCallback) -> tantivy::Result<WatchHandle> {
         self.inner.watch(callback)
-    }
-}
-
-/// A place that may only be read: nothing is locked, nothing can change.
-#[derive(Clone, Debug)]
-pub(super) struct Unlocked(pub(super) Place);
-
-fn read_only() -> io::Error {
-    io::ErrorKind::ReadOnlyFilesystem.into()
-}
-
-impl Directory for Unlocked {
-    fn get_file_handle(&self, path: &Path) -> Result<Arc<dyn FileHandle>, OpenReadError> {
-        self.0.get_file_handle(path)
-    }
-
-    fn delete(&self, path: &Path) -> Result<(), DeleteError> {
-        Err(DeleteError::IoError { io_error: Arc::new(read_only()), filepath: path.to_owned() })
-    }
-
-    fn exists(&self, path: &Path) -> Result<bool, OpenReadError> {
-        self.0.exists(path)
-    }
-
-    fn open_write(&self, path: &Path) -> Result<WritePtr, OpenWriteError> {
-        Err(OpenWriteError::wrap_io_error(read_only(), path.to_owned()))
-    }
-
-    fn atomic_read(&self, path: &Path) -> Result<Vec<u8>, OpenReadError> {
-        self.0.atomic_read(path)
-    }
-
-    fn atomic_write(&self, _: &Path, _: &[u8]) -> io::Result<()> {
-        Err(read_only())
-    }
-
-    fn sync_directory(&self) -> io::Result<()> {
-        Ok(())
-    }
-
-    fn acquire_lock(&self, _: &Lock) -> Result<DirectoryLock, LockError> {
-        Ok(DirectoryLock::from(Box::new(())))
-    }
-
-    fn watch(&self, _: WatchCallback) -> tantivy::Result<WatchHandle> {
-        Ok(WatchHandle::empty())
     }
 }
 

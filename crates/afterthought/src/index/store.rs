@@ -17,7 +17,7 @@ use crate::text;
 use super::fields::{FORMAT, Fields};
 use super::folder::Folder;
 use super::snapshot::{Columns, Snapshot};
-use super::storage::{InMemory, Place, Storage, Unlocked};
+use super::storage::{InMemory, Place, Storage};
 use super::tokenizer::{AgentTokenizer, TOKENIZER};
 use super::writer::{Size, Writer};
 
@@ -84,9 +84,8 @@ impl Store {
     fn open_files(folder: &Folder, path: &Path) -> Result<Self> {
         let place = folder.open(path).map_err(|error| sorted(path, &error.into()))?;
         let store = match Self::over(path, place.clone(), Access::ReadWrite) {
-            // A reader needs tantivy's lock file, which a folder we may not write refuses.
             Err(error) if error.kind() == ErrorKind::IndexUnavailable => {
-                Self::over(path, place, Access::ReadOnly)?
+                Self::over(path, place.read_only(), Access::ReadOnly)?
             }
             other => other?,
         };
@@ -166,10 +165,7 @@ impl Store {
     }
 
     fn over(path: &Path, place: Place, access: Access) -> Result<Self> {
-        let (index, fields) = match access {
-            Access::ReadWrite => open_index(path, place.clone())?,
-            Access::ReadOnly => open_index(path, Unlocked(place.clone()))?,
-        };
+        let (index, fields) = open_index(path, place.clone())?;
         let reader = index
             .reader_builder()
             .reload_policy(ReloadPolicy::Manual)
