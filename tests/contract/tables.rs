@@ -113,6 +113,7 @@ fn index_json_is_the_constants_of_the_library() {
         ("session", flag::SESSION),
         ("orphan", flag::ORPHAN),
         ("archived", flag::ARCHIVED),
+        ("summary", flag::SUMMARY),
     ];
     let bits: Vec<(&str, u64)> = list(&stated["flags"])
         .map(|flag| (flag["name"].as_str().expect("a name"), 1 << flag["bit"].as_u64().expect("a bit")))

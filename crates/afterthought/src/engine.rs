@@ -17,7 +17,8 @@ use crate::limits::{BATCH_ROWS_MAX, READERS_DEFAULT, SEARCH_WALL_MS_MAX, VERIFY_
 use crate::mirror::{Depth, Freshness, Level, Mirror, Note, Progress, Verdict, verify};
 use crate::model::{Message, Origin, Session, Warning};
 use crate::search::{
-    Filters, IndexState, IndexView, Page, Pool, SearchRequest, SessionList, SessionView, list_sessions,
+    Filters, IndexState, IndexView, Kept, Page, Pool, SearchRequest, SessionList, SessionView, commit_of,
+    list_sessions,
 };
 use crate::time::rfc3339;
 
@@ -73,6 +74,8 @@ pub struct Engine {
     folder: Folder,
     live: Mutex<Arc<Live>>,
     pool: Pool,
+    /// What cursors continue.
+    kept: Arc<Kept>,
 }
 
 /// The live generation of the index, open: where searches read and the mirror writes.
@@ -108,8 +111,9 @@ impl Engine {
             },
         };
         let live = Mutex::new(Live::over(store, &archive, &folder)?);
-        let pool = Pool::start(&archive, options.readers)?;
-        Ok(Self { archive, folder, live, pool })
+        let kept = Arc::new(Kept::default());
+        let pool = Pool::start(&archive, options.readers, &kept)?;
+        Ok(Self { archive, folder, live, pool, kept })
     }
 
     /// Runs what reads the live generation.
@@ -166,12 +170,16 @@ impl Engine {
         self.live.lock().mirror.interrupt();
     }
 
-    /// Answers a search from the last commit. Brings nothing up to date: see [`Engine::freshen`].
+    /// Answers a search from the last commit, or from the one that its cursor continues, which is kept
+    /// for five minutes after its last use. Brings nothing up to date: see [`Engine::freshen`].
     pub fn search(&self, request: SearchRequest) -> Result<Page> {
         let mut page = self.over(|store| {
-            let snapshot = Arc::new(store.snapshot()?);
+            let snapshot = self.snapshot_for(store, request.cursor.as_deref())?;
             let wall = Duration::from_millis(SEARCH_WALL_MS_MAX);
             let page = self.pool.search(Arc::clone(&snapshot), request, wall)?;
+            if page.next_cursor.is_some() {
+                self.kept.keep(&snapshot);
+            }
             Ok(Page { index: self.view(store, &snapshot)?, ..page })
         })?;
         if page.index.state == IndexState::Building {
@@ -181,6 +189,16 @@ impl Engine {
             page.warnings.insert(0, Warning::new("building", message));
         }
         Ok(page)
+    }
+
+    /// Returns the last commit, or the one that a cursor continues if that is kept.
+    fn snapshot_for(&self, store: &Store, cursor: Option<&str>) -> Result<Arc<Snapshot>> {
+        let live = Arc::new(store.snapshot()?);
+        self.kept.sweep();
+        match cursor.map(commit_of).transpose()? {
+            Some(commit) if commit != live.identity() => Ok(self.kept.find(commit).unwrap_or(live)),
+            _ => Ok(live),
+        }
     }
 
     /// Says how the index stands to its archive. Costs a count of the rows behind.

@@ -34,6 +34,12 @@ pub enum ErrorKind {
     IndexLocked,
     /// The message or session is not in the archive.
     NotFound,
+    /// The text is no cursor of ours.
+    CursorInvalid,
+    /// The cursor continues another search.
+    CursorMismatch,
+    /// The state of the index that the cursor continues is gone.
+    CursorStale,
     /// Too many searches wait already.
     Busy,
     /// The search took longer than its deadline.
@@ -46,7 +52,7 @@ pub enum ErrorKind {
 
 impl ErrorKind {
     /// Every kind, in the order of `schema/errors.json`.
-    pub const ALL: [Self; 15] = [
+    pub const ALL: [Self; 18] = [
         Self::Usage,
         Self::ArchiveUnavailable,
         Self::ArchiveUnrecognized,
@@ -58,6 +64,9 @@ impl ErrorKind {
         Self::IndexDamaged,
         Self::IndexLocked,
         Self::NotFound,
+        Self::CursorInvalid,
+        Self::CursorMismatch,
+        Self::CursorStale,
         Self::Busy,
         Self::Timeout,
         Self::Interrupted,
@@ -79,6 +88,9 @@ impl ErrorKind {
             Self::IndexDamaged => "index-damaged",
             Self::IndexLocked => "index-locked",
             Self::NotFound => "not-found",
+            Self::CursorInvalid => "cursor-invalid",
+            Self::CursorMismatch => "cursor-mismatch",
+            Self::CursorStale => "cursor-stale",
             Self::Busy => "busy",
             Self::Timeout => "timeout",
             Self::Interrupted => "interrupted",

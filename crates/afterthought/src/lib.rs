@@ -41,6 +41,8 @@ pub use engine::{Engine, MessageView, Opening, Options, Shown, Status};
 pub use error::{Error, ErrorKind, ErrorView, Result};
 pub use follow::{Event, follow};
 pub use mirror::{Depth, Freshness, Level, Progress, SyncReport, Verdict};
-pub use model::{Field, Origin, Warning};
+pub use model::{Field, Origin, Tier, Warning};
 pub use reindex::{Outcome, Reindex, Reindexed};
-pub use search::{Filters, Hit, Match, Page, SearchRequest, SessionList, SessionView, Weights};
+pub use search::{
+    Filters, Group, Hit, Match, Page, SearchRequest, SessionList, SessionView, Sort, Weights,
+};

@@ -18,6 +18,12 @@ pub const PAGE_DEPTH_MAX: usize = 10_000;
 pub const CONTEXT_HITS_DEFAULT: usize = 10;
 /// Most hits of a page inside one session.
 pub const CONTEXT_HITS_MAX: usize = 50;
+/// States of the index that are kept for the cursors of pages that were shown.
+pub const CURSOR_SNAPSHOTS_MAX: usize = 16;
+/// Longest time that one is kept after its last use, in seconds.
+pub const CURSOR_AGE_S_MAX: u64 = 5 * 60;
+/// Messages left out as changed that a cursor remembers; where there are more, a page has none.
+pub const CURSOR_STALE_ROWS_MAX: usize = 256;
 /// How often a page is filled up again after hits that the archive no longer holds.
 pub const PAGE_REFILLS_MAX: usize = 3;
 

@@ -6,6 +6,9 @@ use std::ops::AddAssign;
 
 use serde::{Deserialize, Serialize};
 
+/// How an agent begins the summaries that compaction writes, now and in older versions.
+const SUMMARY_STARTS: [&str; 2] = ["[CONTEXT COMPACTION", "[CONTEXT SUMMARY]"];
+
 /// A message of the archive, decoded: what a person or a model could read of one row.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Message {
@@ -44,6 +47,13 @@ impl Message {
             Field::ToolCalls => &self.tool_calls,
             Field::Content | Field::ToolOutput | Field::Title => "",
         }
+    }
+
+    /// Tells whether compaction wrote the row as a summary of earlier ones.
+    #[must_use]
+    pub fn is_summary(&self) -> bool {
+        let by_compaction = matches!(self.role.as_str(), "user" | "assistant" | "system");
+        by_compaction && SUMMARY_STARTS.iter().any(|start| self.content.trim_start().starts_with(start))
     }
 
     /// Returns the size of the indexed text, in bytes.
@@ -198,6 +208,43 @@ impl Origin {
     #[must_use]
     pub fn named(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|origin| origin.name() == name)
+    }
+}
+
+/// What ranks behind ordinary messages: found as they are, and shown after them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Tier {
+    /// In a session that a timer started.
+    Cron,
+    /// In a session that the agent or another program started for itself.
+    Subagent,
+    /// A summary that compaction wrote of earlier messages.
+    Summary,
+}
+
+impl Tier {
+    /// Every tier, in the order of reports.
+    pub const ALL: [Self; 3] = [Self::Cron, Self::Subagent, Self::Summary];
+
+    /// Returns the tier of the sessions from a source; `None` for a person's.
+    #[must_use]
+    pub fn of_source(source: &str) -> Option<Self> {
+        match source {
+            "cron" => Some(Self::Cron),
+            "subagent" | "tool" | "kanban" => Some(Self::Subagent),
+            _ => None,
+        }
+    }
+
+    /// Returns the name on the wire.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Cron => "cron",
+            Self::Subagent => "subagent",
+            Self::Summary => "summary",
+        }
     }
 }
 

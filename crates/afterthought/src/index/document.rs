@@ -58,6 +58,7 @@ pub(crate) fn message_flags(message: &Message) -> u64 {
         (state.compacted, flag::COMPACTED),
         (state.hidden, flag::HIDDEN),
         (message.damaged, flag::DAMAGED),
+        (message.is_summary(), flag::SUMMARY),
     ])
 }
 

@@ -13,7 +13,7 @@ use crate::model::Field;
 use super::tokenizer::TOKENIZER;
 
 /// The layout's number. An index of another number is rebuilt, never guessed at.
-pub const FORMAT: u32 = 2;
+pub const FORMAT: u32 = 3;
 
 /// The `timestamp` of a document whose time is unknown; sorts before every time.
 pub const NO_TIME: i64 = i64::MIN;
@@ -36,6 +36,8 @@ pub mod flag {
     pub const ORPHAN: u64 = 1 << 6;
     /// The person put the session away.
     pub const ARCHIVED: u64 = 1 << 7;
+    /// The row is a summary that compaction wrote.
+    pub const SUMMARY: u64 = 1 << 8;
 
     /// Tells whether a search shows a message without being asked for hidden ones.
     #[must_use]

@@ -6,11 +6,11 @@ use std::sync::{Arc, OnceLock};
 use tantivy::columnar::{ColumnValues, StrColumn};
 use tantivy::schema::IndexRecordOption;
 use tantivy::{DocId, DocSet, Searcher, SegmentReader, TERMINATED, Term};
-use xxhash_rust::xxh3::xxh3_64_with_seed;
+use xxhash_rust::xxh3::{Xxh3, xxh3_64_with_seed};
 
 use crate::archive::signature_term;
 use crate::error::{Error, ErrorKind, Result};
-use crate::model::{Checkpoint, Field, Message, Session};
+use crate::model::{Checkpoint, Field, Message, Session, Tier};
 
 use super::document::{message_flags, message_hash};
 use super::fields::{Fields, NO_TIME, flag};
@@ -22,11 +22,22 @@ pub struct Snapshot {
     searcher: Searcher,
     fields: Fields,
     checkpoint: Checkpoint,
-    columns: Columns,
+    opened: Arc<Opened>,
 }
 
-/// The columns of a searcher's segments, each opened when it is first read and then kept.
-pub(super) type Columns = Arc<[OnceLock<SegmentColumns>]>;
+/// What searches read of a searcher again and again: made when it is first read, and then kept.
+pub(super) struct Opened {
+    columns: Vec<OnceLock<SegmentColumns>>,
+    tiers: OnceLock<Vec<Option<Tier>>>,
+    roots: OnceLock<Vec<usize>>,
+}
+
+impl Opened {
+    pub(super) fn of(searcher: &Searcher) -> Self {
+        let columns = searcher.segment_readers().iter().map(|_| OnceLock::new()).collect();
+        Self { columns, tiers: OnceLock::new(), roots: OnceLock::new() }
+    }
+}
 
 /// What the mirror knows of an indexed session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -134,14 +145,47 @@ impl SegmentColumns {
 }
 
 impl Snapshot {
-    pub(super) fn new(searcher: Searcher, fields: Fields, checkpoint: Checkpoint, columns: Columns) -> Self {
-        debug_assert_eq!(columns.len(), searcher.segment_readers().len());
-        Self { searcher, fields, checkpoint, columns }
+    pub(super) fn new(searcher: Searcher, fields: Fields, checkpoint: Checkpoint, opened: Arc<Opened>) -> Self {
+        debug_assert_eq!(opened.columns.len(), searcher.segment_readers().len());
+        Self { searcher, fields, checkpoint, opened }
+    }
+
+    /// Returns a number that is the same for the same documents with the same scores: of the commit,
+    /// and of the segments that merges made of it.
+    #[must_use]
+    pub fn identity(&self) -> u64 {
+        let mut hasher = Xxh3::new();
+        for (id, deletes) in self.searcher.generation().segments() {
+            hasher.update(id.uuid_string().as_bytes());
+            hasher.update(&deletes.map_or(u64::MAX, |opstamp| opstamp).to_le_bytes());
+        }
+        hasher.digest()
+    }
+
+    /// Returns the tier of every session's messages, by number: what its source says. Read once for all
+    /// snapshots of the same segments.
+    pub fn tiers(&self) -> Result<&[Option<Tier>]> {
+        if let Some(tiers) = self.opened.tiers.get() {
+            return Ok(tiers);
+        }
+        let table = self.attributes(["source"])?;
+        let tiers = table.iter().map(|[source]| source.as_deref().and_then(Tier::of_source)).collect();
+        Ok(self.opened.tiers.get_or_init(|| tiers))
+    }
+
+    /// Returns the number of the session at the top of every session's lineage, by number; of a circle,
+    /// the member whose id sorts first. Read once for all snapshots of the same segments.
+    pub fn roots(&self) -> Result<&[usize]> {
+        if let Some(roots) = self.opened.roots.get() {
+            return Ok(roots);
+        }
+        let roots = roots(&self.attributes(["session_id", "parent_id"])?);
+        Ok(self.opened.roots.get_or_init(|| roots))
     }
 
     /// Returns the columns of a segment. Opened once for all snapshots of the same segments.
     pub fn columns(&self, segment_ord: usize) -> Result<&SegmentColumns> {
-        let kept = &self.columns[segment_ord];
+        let kept = &self.opened.columns[segment_ord];
         if let Some(columns) = kept.get() {
             return Ok(columns);
         }
@@ -473,6 +517,36 @@ impl Snapshot {
     }
 }
 
+/// Walks every session up to its root, over what other walks found. Parents that are not there end one.
+fn roots(sessions: &[[Option<Arc<str>>; 2]]) -> Vec<usize> {
+    let numbered = sessions.iter().enumerate().filter_map(|(ord, [id, _])| Some((id.as_deref()?, ord)));
+    let by_id: HashMap<&str, usize> = numbered.collect();
+    let parent = |ord: usize| sessions[ord][1].as_deref().and_then(|id| by_id.get(id)).copied();
+    let mut roots: Vec<Option<usize>> = vec![None; sessions.len()];
+    // The walk that last came by, to see a circle.
+    let mut walked = vec![usize::MAX; sessions.len()];
+    for start in 0..sessions.len() {
+        let (mut path, mut at): (Vec<usize>, _) = (Vec::new(), start);
+        let root = loop {
+            if let Some(root) = roots[at] {
+                break root;
+            }
+            if walked[at] == start {
+                let circle = path.iter().position(|member| *member == at).unwrap_or(0);
+                break path[circle..].iter().copied().min_by_key(|member| &sessions[*member][0]).unwrap_or(at);
+            }
+            walked[at] = start;
+            path.push(at);
+            match parent(at) {
+                Some(parent) => at = parent,
+                None => break at,
+            }
+        };
+        path.into_iter().for_each(|member| roots[member] = Some(root));
+    }
+    roots.into_iter().enumerate().map(|(ord, root)| root.unwrap_or(ord)).collect()
+}
+
 fn hashes(segment: &SegmentReader) -> Result<Arc<dyn ColumnValues<u64>>> {
     segment.fast_fields().column_first_or_default("hash").map_err(failed)
 }
@@ -555,4 +629,27 @@ fn index_of(session_ord: u64) -> Result<usize> {
 #[expect(clippy::needless_pass_by_value, reason = "stands in map_err as it is")]
 pub(crate) fn failed(error: tantivy::TantivyError) -> Error {
     Error::new(ErrorKind::IndexDamaged, "read", "the index").because(brief(&error)).hint("run: aft reindex")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(sessions: &[(&str, &str)], expected: &[usize]) {
+        let text = |text: &str| Some(Arc::from(text)).filter(|text: &Arc<str>| !text.is_empty());
+        let table: Vec<_> = sessions.iter().map(|(id, parent)| [text(id), text(parent)]).collect();
+        assert_eq!(roots(&table), expected);
+    }
+
+    #[test]
+    fn every_walk_ends_at_one_root() {
+        check(&[("a", ""), ("b", "a"), ("c", "b"), ("d", "gone"), ("", "a")], &[0, 0, 0, 3, 0]);
+        check(&[("c", "b"), ("b", "a"), ("a", "")], &[2, 2, 2]);
+    }
+
+    #[test]
+    fn a_circle_has_one_root_for_all_and_for_those_that_lead_into_it() {
+        check(&[("x", "c"), ("c", "b"), ("b", "a"), ("a", "c"), ("self", "self")], &[3, 3, 3, 3, 4]);
+    }
 }

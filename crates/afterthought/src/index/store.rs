@@ -3,7 +3,7 @@
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use parking_lot::Mutex;
 use tantivy::directory::error::{LockError, OpenReadError, OpenWriteError};
@@ -16,7 +16,7 @@ use crate::text;
 
 use super::fields::{FORMAT, Fields};
 use super::folder::Folder;
-use super::snapshot::{Columns, Snapshot};
+use super::snapshot::{Opened, Snapshot};
 use super::storage::{InMemory, Place, Storage};
 use super::tokenizer::{AgentTokenizer, TOKENIZER};
 use super::writer::{Size, Writer};
@@ -61,8 +61,8 @@ pub struct Store {
     reader: IndexReader,
     fields: Fields,
     access: Access,
-    /// The columns of the segments that the reader has open, by the generation of its searcher.
-    columns: Arc<Mutex<(u64, Columns)>>,
+    /// What was read of the searcher that the reader has open, by its generation.
+    opened: Arc<Mutex<Option<(u64, Arc<Opened>)>>>,
 }
 
 impl Store {
@@ -171,18 +171,18 @@ impl Store {
             .reload_policy(ReloadPolicy::Manual)
             .try_into()
             .map_err(|error| sorted(path, &error))?;
-        let columns = Arc::new(Mutex::new((u64::MAX, Columns::from([]))));
-        Ok(Self { path: path.to_owned(), place, index, reader, fields, access, columns })
+        let opened = Arc::new(Mutex::new(None));
+        Ok(Self { path: path.to_owned(), place, index, reader, fields, access, opened })
     }
 
-    /// Returns the columns of a searcher's segments: those opened before, while they are the same.
-    fn columns_of(&self, searcher: &Searcher) -> Columns {
+    /// Returns what was read of a searcher before, while it is the same.
+    fn opened_of(&self, searcher: &Searcher) -> Arc<Opened> {
         let generation = searcher.generation().generation_id();
-        let mut kept = self.columns.lock();
-        if kept.0 != generation {
-            *kept = (generation, searcher.segment_readers().iter().map(|_| OnceLock::new()).collect());
-        }
-        Arc::clone(&kept.1)
+        let mut kept = self.opened.lock();
+        let opened = kept.take().filter(|(of, _)| *of == generation);
+        let opened = opened.map_or_else(|| Arc::new(Opened::of(searcher)), |(_, opened)| opened);
+        *kept = Some((generation, Arc::clone(&opened)));
+        opened
     }
 
     /// Returns the newest commit, with its checkpoint.
@@ -201,8 +201,8 @@ impl Store {
                     return Err(damaged(&self.path, "it holds documents and no word of what they stand for"));
                 }
                 let checkpoint = self.checkpoint(metas.payload.as_deref())?;
-                let columns = self.columns_of(&searcher);
-                return Ok(Snapshot::new(searcher, self.fields, checkpoint, columns));
+                let opened = self.opened_of(&searcher);
+                return Ok(Snapshot::new(searcher, self.fields, checkpoint, opened));
             }
             self.reader.reload().map_err(|error| sorted(&self.path, &error))?;
         }

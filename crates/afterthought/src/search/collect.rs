@@ -5,20 +5,20 @@
 //! positions for neighbouring words: a document whose score would not enter the page even with
 //! every bonus it could get is not checked. So the page equals the exhaustive one by construction.
 
-use std::cmp::{Ordering, Reverse};
-use std::collections::BinaryHeap;
 use std::time::Instant;
 
 use tantivy::schema::Field as TantivyField;
 use tantivy::{DocId, SegmentReader, TERMINATED, Term as TantivyTerm};
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::index::{SegmentColumns, Snapshot, failed, flag};
+use crate::index::{SegmentColumns, Snapshot, failed};
 use crate::model::Field;
 
 use super::explain::Work;
 use super::filter::{Filter, SegmentFilter};
+use super::gather::{Found, Gathered};
 use super::lists::{Cursor, Norms, Window, Worth, idf};
+use super::order::Order;
 use super::plan::{List, Plan, Sought};
 
 /// The lists of a plan with their worth, for every segment alike.
@@ -30,6 +30,8 @@ pub(super) struct Ranked<'a> {
     excluded: Vec<RankedList<'a>>,
     /// Terms that no searched field holds.
     pub(super) unknown: u64,
+    /// What comes first.
+    pub(super) order: Order<'a>,
     /// Exhaustive work, to compare with.
     pub(super) prune: bool,
 }
@@ -43,7 +45,7 @@ pub(super) struct RankedList<'a> {
 
 impl<'a> Ranked<'a> {
     /// Looks up how much each list is worth in this snapshot.
-    pub(super) fn of(snapshot: &Snapshot, plan: &'a Plan, prune: bool) -> Result<Self> {
+    pub(super) fn of(snapshot: &Snapshot, plan: &'a Plan, order: Order<'a>, prune: bool) -> Result<Self> {
         let fields: Vec<(Field, f32, Norms)> = plan
             .fields
             .iter()
@@ -72,7 +74,7 @@ impl<'a> Ranked<'a> {
         let mut excluded = Vec::new();
         plan.excluded.iter().for_each(|list| push_fields(&mut excluded, &fields, list, 0.0, 0.0));
         let all = plan.terms.iter().enumerate().fold(0, |all, (at, _)| all | 1 << at);
-        Ok(Self { plan, lists, pairs, excluded, unknown: all & !known, prune })
+        Ok(Self { plan, lists, pairs, excluded, unknown: all & !known, order, prune })
     }
 }
 
@@ -124,82 +126,52 @@ fn rarity(snapshot: &Snapshot, sought: &Sought, fields: &[(Field, f32, Norms)]) 
     }
 }
 
-/// The sort key of a hit; the larger, the better.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Key {
-    pub(super) score: f32,
-    time: i64,
-    id: i64,
-    session_ord: u64,
-}
-
-impl Eq for Key {}
-
-impl PartialOrd for Key {
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl Ord for Key {
-    fn cmp(&self, other: &Self) -> Ordering {
-        self.score
-            .total_cmp(&other.score)
-            .then(self.time.cmp(&other.time))
-            .then(self.id.cmp(&other.id))
-            .then(self.session_ord.cmp(&other.session_ord))
-    }
-}
-
 /// Drops the low bits of a score: sums of the same parts may differ there, and equal scores must
 /// be equal for time to decide.
 pub(super) fn quantised(score: f32) -> f32 {
     f32::from_bits(score.to_bits() & !0x7FF)
 }
 
-/// A document that made it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Found {
-    pub(super) key: Key,
-    pub(super) segment: u32,
-    pub(super) doc: DocId,
-    pub(super) id: i64,
-    pub(super) session_ord: u64,
-    pub(super) is_session: bool,
-}
-
-impl PartialOrd for Found {
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl Ord for Found {
-    fn cmp(&self, other: &Self) -> Ordering {
-        self.key.cmp(&other.key).then(self.segment.cmp(&other.segment)).then(self.doc.cmp(&other.doc))
-    }
-}
-
 /// The best documents and how many there are.
 pub(super) struct Collected {
     /// Best first.
     pub(super) found: Vec<Found>,
-    /// Documents that match and pass the filters.
+    /// Documents that match and pass the filters, or groups of them.
     pub(super) total: u64,
+    /// The documents, where they are grouped.
+    pub(super) messages: Option<u64>,
     /// Documents that match, whatever the filters say.
     pub(super) matched: u64,
 }
 
-/// Collects the best `limit` documents. Fails at the deadline.
-pub(super) fn collect(
-    snapshot: &Snapshot,
+impl Collected {
+    /// Takes messages of a page out of the counts.
+    pub(super) fn leave_out(&mut self, page: &[Found], stale: &[i64]) {
+        let gone = |found: &&Found| !found.is_session && stale.contains(&found.id);
+        // A group that has more is still one.
+        let alone = page.iter().filter(gone).filter(|found| found.more.is_none_or(|more| more == 0)).count();
+        self.total -= alone as u64;
+        self.messages = self.messages.map(|messages| messages - stale.len() as u64);
+    }
+}
+
+/// What a pass adds up.
+struct Tally<'a> {
+    gathered: Gathered<'a>,
+    total: u64,
+    matched: u64,
+}
+
+/// Collects what is best into `gathered`. Fails at the deadline.
+pub(super) fn collect<'a>(
+    snapshot: &'a Snapshot,
     ranked: &Ranked<'_>,
     filter: &Filter,
-    limit: usize,
+    gathered: Gathered<'a>,
     deadline: Instant,
     work: &mut Work,
 ) -> Result<Collected> {
-    let mut top = Top { heap: BinaryHeap::with_capacity(limit + 1), limit, total: 0, matched: 0 };
+    let mut tally = Tally { gathered, total: 0, matched: 0 };
     let mut windows = (Window::new(), Window::new());
     for (ord, segment) in snapshot.searcher().segment_readers().iter().enumerate() {
         let columns = snapshot.columns(ord)?;
@@ -212,7 +184,7 @@ pub(super) fn collect(
             pairs: open_lists(snapshot, segment, &ranked.pairs, Cursor::check)?,
             excluded: open_lists(snapshot, segment, &ranked.excluded, Cursor::walk)?,
         };
-        while scan.next_window(&mut windows.0, &mut windows.1, &mut top, work) {
+        while scan.next_window(&mut windows.0, &mut windows.1, &mut tally, work) {
             if Instant::now() > deadline {
                 return Err(Error::new(ErrorKind::Timeout, "search", "the index")
                     .because("it took longer than its deadline")
@@ -221,35 +193,9 @@ pub(super) fn collect(
         }
         work.segments += 1;
     }
-    let mut found: Vec<Found> = top.heap.into_iter().map(|Reverse(found)| found).collect();
-    found.sort_unstable_by(|a, b| b.cmp(a));
-    Ok(Collected { found, total: top.total, matched: top.matched })
-}
-
-struct Top {
-    heap: BinaryHeap<Reverse<Found>>,
-    limit: usize,
-    total: u64,
-    matched: u64,
-}
-
-impl Top {
-    /// The score that a document must reach to enter.
-    fn threshold(&self) -> f32 {
-        match self.heap.peek() {
-            Some(Reverse(worst)) if self.heap.len() == self.limit => worst.key.score,
-            _ => f32::NEG_INFINITY,
-        }
-    }
-
-    fn offer(&mut self, found: Found) {
-        if self.heap.len() < self.limit {
-            self.heap.push(Reverse(found));
-        } else if self.heap.peek().is_some_and(|Reverse(worst)| found > *worst) {
-            self.heap.pop();
-            self.heap.push(Reverse(found));
-        }
-    }
+    let (found, groups) = tally.gathered.finish();
+    let messages = groups.map(|_| tally.total);
+    Ok(Collected { found, total: groups.unwrap_or(tally.total), messages, matched: tally.matched })
 }
 
 /// One pass over one segment.
@@ -269,7 +215,7 @@ impl Scan<'_> {
         &mut self,
         window: &mut Window,
         excluded: &mut Window,
-        top: &mut Top,
+        tally: &mut Tally<'_>,
         work: &mut Work,
     ) -> bool {
         let base = self.next_candidate();
@@ -278,7 +224,7 @@ impl Scan<'_> {
         }
         fill(window, base, &mut self.lists, work);
         fill(excluded, base, &mut self.excluded, work);
-        window.drain(excluded, |doc, score, terms| self.judge(doc, score, terms, top, work));
+        window.drain(excluded, |doc, score, terms| self.judge(doc, score, terms, tally, work));
         true
     }
 
@@ -293,31 +239,39 @@ impl Scan<'_> {
         if self.ranked.prune { required.fold(first, DocId::max) } else { first }
     }
 
-    /// Counts a matching document, and ranks it if it can enter the page.
-    fn judge(&mut self, doc: DocId, score: f32, terms: u64, top: &mut Top, work: &mut Work) {
+    /// Counts a matching document, and ranks it if that can change the page.
+    fn judge(&mut self, doc: DocId, score: f32, terms: u64, tally: &mut Tally<'_>, work: &mut Work) {
         let has_all = self.ranked.plan.required.iter().all(|required| terms & required != 0);
         if !has_all || !self.filter.is_alive(doc) {
             return;
         }
-        top.matched += 1;
+        tally.matched += 1;
         if !self.filter.passes(doc) {
             return;
         }
-        top.total += 1;
-        let threshold = top.threshold();
-        let can_enter = |bonus: f32| score + bonus >= threshold;
-        if self.ranked.prune && !can_enter(bonus_max(&self.pairs, terms)) {
-            return;
+        tally.total += 1;
+        self.rank(doc, score, terms, &mut tally.gathered, work);
+    }
+
+    /// Keeps a document that counts if it is among the best.
+    fn rank(&mut self, doc: DocId, score: f32, terms: u64, gathered: &mut Gathered<'_>, work: &mut Work) {
+        let (order, columns) = (&self.ranked.order, self.columns);
+        let session_ord = columns.session_ord.get_val(doc);
+        gathered.count(session_ord);
+        let mut standing = (true, 0.0);
+        if order.by_score() {
+            let is_ordinary = order.is_ordinary(columns, doc);
+            // Quantised as the keys are that it is compared with; that never turns an order around.
+            let at_least = (is_ordinary, quantised(score));
+            let at_most = (is_ordinary, quantised(score + bonus_max(&self.pairs, terms)));
+            if self.ranked.prune && gathered.is_idle(session_ord, at_least, at_most) {
+                return;
+            }
+            standing = (is_ordinary, quantised(score + bonus(&mut self.pairs, doc, terms, work)));
         }
-        let score = quantised(score + bonus(&mut self.pairs, doc, terms, work));
-        if self.ranked.prune && score < threshold {
-            return;
-        }
-        let columns = self.columns;
-        let (id, session_ord) = (columns.id.get_val(doc), columns.session_ord.get_val(doc));
-        let is_session = columns.flags.get_val(doc) & flag::SESSION != 0;
-        let key = Key { score, time: columns.timestamp.get_val(doc), id, session_ord };
-        top.offer(Found { key, segment: self.ord, doc, id, session_ord, is_session });
+        let key = order.key(columns, doc, standing);
+        let (id, is_session) = (columns.id.get_val(doc), key.is_session);
+        gathered.offer(Found { key, segment: self.ord, doc, id, session_ord, is_session, more: None });
     }
 }
 

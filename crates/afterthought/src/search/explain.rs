@@ -6,7 +6,8 @@ use crate::error::Result;
 use crate::index::Snapshot;
 use crate::model::Field;
 
-use super::collect::{Found, Ranked, RankedList, quantised};
+use super::collect::{Ranked, RankedList, quantised};
+use super::gather::Found;
 use super::lists::Cursor;
 use super::plan::Sought;
 
@@ -61,14 +62,19 @@ pub(super) fn parts(snapshot: &Snapshot, ranked: &Ranked<'_>, found: &Found) -> 
     for pair in ranked.pairs.iter().filter(|pair| pair.list.terms & !held == 0) {
         parts.extend(part(snapshot, pair, found, true)?);
     }
-    debug_assert!(sums_to(&parts, found.key.score), "{parts:?} must add up to {}", found.key.score);
+    let (score, ranked_as) = (score_of(&parts), found.key.score);
+    debug_assert!(
+        !ranked.order.by_score() || (score - ranked_as).abs() <= ranked_as * 1e-3,
+        "{parts:?} must add up to {ranked_as}"
+    );
     Ok(parts)
 }
 
-fn sums_to(parts: &[Part], score: f32) -> bool {
+/// Adds the parts up to a score.
+pub(super) fn score_of(parts: &[Part]) -> f32 {
     let sum =
         |pairs: bool| parts.iter().filter(|part| part.is_pair == pairs).map(|part| part.score).sum::<f32>();
-    (quantised(sum(false) + sum(true)) - score).abs() <= score * 1e-3
+    quantised(sum(false) + sum(true))
 }
 
 fn part(snapshot: &Snapshot, list: &RankedList<'_>, found: &Found, is_pair: bool) -> Result<Option<Part>> {

@@ -21,8 +21,8 @@ pub(super) struct Filter {
     roles: Vec<String>,
     /// By session number; `None` lets every session pass.
     sessions: Option<Vec<bool>>,
-    since_ms: Option<i64>,
-    until_ms: Option<i64>,
+    pub(super) since_ms: Option<i64>,
+    pub(super) until_ms: Option<i64>,
     include_inactive: bool,
     include_copies: bool,
     /// Messages that turned out to be gone or changed.

@@ -8,8 +8,10 @@ use crate::index::{Snapshot, flag};
 use crate::model::{Field, Message, Session};
 use crate::text::Analyzer;
 
-use super::collect::{Found, Ranked};
-use super::explain::{Part, Work, parts};
+use super::collect::Ranked;
+use super::explain::{Part, Work, parts, score_of};
+use super::gather::Found;
+use super::order::tier;
 use super::page::Hit;
 use super::snippet::Needles;
 
@@ -80,7 +82,7 @@ impl HitMaker<'_> {
         let title = session.title.clone().unwrap_or_default();
         self.hit(
             found,
-            Shown { session, message: None, index: None, text: &title, parts: self.parts(found)? },
+            Shown { session, message: None, flags: 0, index: None, text: &title, parts: self.parts(found)? },
         )
     }
 
@@ -94,7 +96,8 @@ impl HitMaker<'_> {
         let parts = self.parts(found)?;
         let text = message.text(best_field(&parts));
         let index = place(self.snapshot, found)?;
-        self.hit(found, Shown { session, message: Some(message), index, text, parts })
+        let flags = self.snapshot.text_at(found.segment, found.doc)?.row.flags;
+        self.hit(found, Shown { session, message: Some(message), flags, index, text, parts })
     }
 
     fn parts(&self, found: &Found) -> Result<Vec<Part>> {
@@ -117,14 +120,15 @@ impl HitMaker<'_> {
             source: shown.session.source,
             title: shown.session.title,
             timestamp: time.and_then(crate::time::rfc3339),
-            score: found.key.score,
+            score: if self.ranked.order.by_score() { found.key.score } else { score_of(&shown.parts) },
+            tier: tier(self.snapshot, shown.flags, found.session_ord)?,
             origin: best_field(&shown.parts).origin(),
             matched_fields: fields_by_score(&shown.parts),
             matched_terms: terms.map(|(_, term)| term.label.clone()).collect(),
             terms_total: self.ranked.plan.terms.len(),
             snippet: snippet.text,
             highlights: snippet.highlights,
-            more_in_session: None,
+            more_in_session: found.more,
             explain: Some(shown.parts),
         })
     }
@@ -134,6 +138,7 @@ impl HitMaker<'_> {
 struct Shown<'a> {
     session: Session,
     message: Option<&'a Message>,
+    flags: u64,
     index: Option<u64>,
     text: &'a str,
     parts: Vec<Part>,

@@ -2,10 +2,14 @@
 //! rows, and nothing of doors.
 
 mod collect;
+mod cursor;
 mod explain;
 mod filter;
+mod gather;
 mod hydrate;
+mod kept;
 mod lists;
+mod order;
 mod page;
 mod plan;
 mod pool;
@@ -14,10 +18,12 @@ mod run;
 mod sessions;
 mod snippet;
 
+pub use cursor::commit_of;
 pub use explain::{Part, Work};
 pub use hydrate::Fetch;
+pub use kept::Kept;
 pub use page::{Count, Hit, IndexState, IndexView, Page};
 pub use pool::Pool;
-pub use request::{Filters, Match, SearchRequest, Weights, workspace_path};
+pub use request::{Filters, Group, Match, SearchRequest, Sort, Weights, workspace_path};
 pub use run::search;
 pub use sessions::{SessionList, SessionView, list_sessions};

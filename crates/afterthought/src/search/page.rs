@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::model::{Field, Origin, Warning};
+use crate::model::{Field, Origin, Tier, Warning};
 
 use super::explain::{Part, Work};
 
@@ -13,15 +13,17 @@ pub struct Page {
     pub schema_version: u32,
     /// The query as typed.
     pub query: String,
-    /// How many messages match.
+    /// How many messages match, or groups of them.
     pub total: Count,
+    /// How many messages match, where they are grouped.
+    pub total_messages: Option<Count>,
     /// Rank of the first hit.
     pub offset: usize,
     /// Hits asked for.
     pub limit: usize,
     /// The hits, best first.
     pub results: Vec<Hit>,
-    /// Where the next page begins; not offered yet.
+    /// Where the next page begins; `None` at the end.
     pub next_cursor: Option<String>,
     /// Counts by attribute; not offered yet.
     pub facets: Option<()>,
@@ -70,6 +72,8 @@ pub struct Hit {
     pub timestamp: Option<String>,
     /// Comparable within this answer only.
     pub score: f32,
+    /// Why it ranks behind others by relevance; `None` for an ordinary message.
+    pub tier: Option<Tier>,
     /// How the best match came about.
     pub origin: Origin,
     /// Every field that matched, best first.
@@ -82,7 +86,7 @@ pub struct Hit {
     pub snippet: String,
     /// Where words stand in `snippet`: from and to, in Unicode scalar values.
     pub highlights: Vec<[usize; 2]>,
-    /// Further hits of the session when grouping; not offered yet.
+    /// Further hits of its session, or of its lineage; `None` where hits are not grouped.
     pub more_in_session: Option<u64>,
     /// How the score came about, where it was asked.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -5,16 +5,20 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use crossbeam_channel::{Receiver, Sender, TrySendError, bounded};
+use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, TrySendError, bounded};
 
 use crate::archive::Archive;
 use crate::error::{Error, ErrorKind, Result};
 use crate::index::Snapshot;
 use crate::limits::SEARCH_QUEUE_MAX;
 
+use super::kept::Kept;
 use super::page::Page;
 use super::request::SearchRequest;
 use super::run::search;
+
+/// How often a thread that nothing is asked of looks around.
+const IDLE: Duration = Duration::from_secs(20);
 
 /// Threads that answer searches.
 pub struct Pool {
@@ -30,15 +34,16 @@ struct Job {
 }
 
 impl Pool {
-    /// Starts the threads. Fails only if the system refuses them.
-    pub fn start(archive: &Archive, readers: usize) -> Result<Self> {
+    /// Starts the threads, which also look after `kept` when nothing is asked. Fails only if the system
+    /// refuses them.
+    pub fn start(archive: &Archive, readers: usize, kept: &Arc<Kept>) -> Result<Self> {
         let (jobs, inbox) = bounded(SEARCH_QUEUE_MAX);
         let mut threads = Vec::new();
         for number in 0..readers.max(1) {
-            let (archive, inbox) = (archive.clone(), inbox.clone());
+            let (archive, inbox, kept) = (archive.clone(), inbox.clone(), Arc::clone(kept));
             let thread = std::thread::Builder::new()
                 .name(format!("aft-reader-{number}"))
-                .spawn(move || serve(&archive, &inbox))
+                .spawn(move || serve(&archive, &inbox, &kept))
                 .map_err(|error| {
                     Error::new(ErrorKind::Internal, "start", "a reader thread").because(error)
                 })?;
@@ -76,8 +81,16 @@ impl Drop for Pool {
     }
 }
 
-fn serve(archive: &Archive, inbox: &Receiver<Job>) {
-    for job in inbox {
+fn serve(archive: &Archive, inbox: &Receiver<Job>, kept: &Kept) {
+    loop {
+        let job = match inbox.recv_timeout(IDLE) {
+            Ok(job) => job,
+            Err(RecvTimeoutError::Timeout) => {
+                kept.sweep();
+                continue;
+            }
+            Err(RecvTimeoutError::Disconnected) => return,
+        };
         let page = if Instant::now() > job.deadline {
             Err(Error::new(ErrorKind::Timeout, "search", "the index")
                 .because("its turn came after the deadline"))

@@ -23,6 +23,15 @@ pub struct SearchRequest {
     pub offset: usize,
     /// Hits shown at most.
     pub limit: usize,
+    /// What comes first.
+    pub sort: Sort,
+    /// Whether each session, or each lineage of sessions, is shown once.
+    pub group: Group,
+    /// Where the page begins: `next_cursor` of the page before. The rest of the request must be that
+    /// page's, but for the limit; bounds of time are those of the first page, whatever is given here.
+    pub cursor: Option<String>,
+    /// By relevance, hits of timers' and sub-agents' sessions and summaries of compaction come last.
+    pub tiers: bool,
     /// How fields and phrases count.
     pub weights: Weights,
     /// Show how each score came about, and what the search cost.
@@ -42,6 +51,10 @@ impl SearchRequest {
             matching: Match::Any,
             offset: 0,
             limit: PAGE_HITS_DEFAULT,
+            sort: Sort::Relevance,
+            group: Group::None,
+            cursor: None,
+            tiers: true,
             weights: Weights::default(),
             explain: false,
             prune: true,
@@ -56,6 +69,9 @@ impl SearchRequest {
         }
         if self.offset.saturating_add(self.limit) > PAGE_DEPTH_MAX {
             return refused(format!("offset + limit must not exceed {PAGE_DEPTH_MAX}"));
+        }
+        if self.cursor.is_some() && self.offset > 0 {
+            return refused("give a cursor or an offset, not both".to_owned());
         }
         let weights = self.weights.fields.values().chain([&self.weights.phrase]);
         match weights.into_iter().find(|weight| !(0.0..=BOOST_MAX).contains(*weight)) {
@@ -80,6 +96,32 @@ pub enum Match {
     Any,
     /// Every word must be there.
     All,
+}
+
+/// What comes first.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Sort {
+    /// The best match; among equals the newest.
+    #[default]
+    Relevance,
+    /// The newest; what has no readable time comes last.
+    Newest,
+    /// The oldest; what has no readable time comes last.
+    Oldest,
+}
+
+/// What is shown once, by its best hit.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Group {
+    /// Every message.
+    #[default]
+    None,
+    /// Every session.
+    Session,
+    /// All sessions that continue, branch from or were delegated by the same first one.
+    Lineage,
 }
 
 /// Which messages count. All filters are part of the search: totals and pages follow them.

@@ -5,14 +5,17 @@ use std::time::Instant;
 
 use crate::error::Result;
 use crate::index::Snapshot;
-use crate::limits::PAGE_REFILLS_MAX;
+use crate::limits::{CURSOR_STALE_ROWS_MAX, PAGE_REFILLS_MAX};
 use crate::model::Warning;
 use crate::query::{Query, parse};
 
 use super::collect::{Collected, Ranked, collect};
+use super::cursor::{Place, request_hash};
 use super::explain::Work;
 use super::filter::Filter;
+use super::gather::Gathered;
 use super::hydrate::{Fetch, hydrate};
+use super::order::{Key, Order};
 use super::page::{Count, IndexView, Page};
 use super::plan::{Plan, Reading};
 use super::request::SearchRequest;
@@ -28,10 +31,19 @@ pub fn search(
     let began = Instant::now();
     request.check()?;
     let query = parse(&request.query);
-    let mut filter = Filter::of(snapshot, &request.filters)?;
-    let mut page = answer(snapshot, fetch, request, &query, Reading::Strict, &mut filter, deadline)?;
+    let place = request.cursor.as_deref().map(|cursor| Place::of(cursor, request, snapshot)).transpose()?;
+    let mut filters = request.filters.clone();
+    if let Some(place) = &place {
+        (filters.since_ms, filters.until_ms) = (place.since_ms, place.until_ms);
+    }
+    let mut filter = Filter::of(snapshot, &filters)?;
+    filter.stale.extend(place.iter().flat_map(|place| &place.stale));
+    let from = From::of(request, place.as_ref());
+    let mut answer =
+        |reading, from| answer(snapshot, &mut *fetch, request, from, &query, reading, &mut filter, deadline);
+    let mut page = answer(Reading::Strict, from)?;
     if let Outcome::Empty { can_relax: true } = page.1 {
-        let relaxed = answer(snapshot, fetch, request, &query, Reading::Relaxed, &mut filter, deadline)?;
+        let relaxed = answer(Reading::Relaxed, from)?;
         if relaxed.0.total.value > 0 {
             page = relaxed;
             let message = "nothing holds the query as it stands; its words were searched one by one";
@@ -42,55 +54,95 @@ pub fn search(
     Ok(page.0)
 }
 
+/// Where a page begins.
+#[derive(Clone, Copy)]
+struct From {
+    /// The rank of its first hit.
+    rank: usize,
+    /// Documents to rank and pass over.
+    skip: usize,
+    /// The key that its hits are behind.
+    after: Option<Key>,
+}
+
+impl From {
+    fn of(request: &SearchRequest, place: Option<&Place>) -> Self {
+        match place {
+            Some(place) => Self {
+                rank: usize::try_from(place.depth).unwrap_or(usize::MAX),
+                skip: 0,
+                after: Some(place.after),
+            },
+            None => Self { rank: request.offset, skip: request.offset, after: None },
+        }
+    }
+}
+
 enum Outcome {
     Found,
     Empty { can_relax: bool },
 }
 
+#[expect(clippy::too_many_arguments, reason = "what one reading of a request needs")]
 fn answer(
     snapshot: &Snapshot,
     fetch: Fetch<'_>,
     request: &SearchRequest,
+    from: From,
     query: &Query,
     reading: Reading,
     filter: &mut Filter,
     deadline: Instant,
 ) -> Result<(Page, Outcome)> {
     let plan = Plan::of(query, request, reading);
-    let ranked = Ranked::of(snapshot, &plan, request.prune)?;
+    let ranked = Ranked::of(snapshot, &plan, Order::of(snapshot, request)?, request.prune)?;
     let mut work = Work::default();
     let mut stale = 0;
     let mut rounds = 0;
-    let (collected, hits) = loop {
-        let depth = request.offset + request.limit;
-        let mut collected = collect(snapshot, &ranked, filter, depth, deadline, &mut work)?;
-        let page = collected.found.split_off(request.offset.min(collected.found.len()));
+    let (collected, mut hits, last) = loop {
+        let depth = from.skip + request.limit;
+        let gathered = Gathered::new(snapshot, request.group, depth, from.after)?;
+        let mut collected = collect(snapshot, &ranked, filter, gathered, deadline, &mut work)?;
+        let page = collected.found.split_off(from.skip.min(collected.found.len()));
         let hydrated = hydrate(snapshot, fetch, &ranked, &page, deadline, &mut work)?;
         stale += hydrated.stale.len();
         rounds += 1;
-        if hydrated.stale.is_empty() || rounds > PAGE_REFILLS_MAX {
-            collected.total -= hydrated.stale.len() as u64;
-            let mut hits = hydrated.hits;
-            if !request.explain {
-                for hit in &mut hits {
-                    hit.explain = None;
-                }
-            }
-            break (collected, hits);
+        let is_filled = hydrated.stale.is_empty() || rounds > PAGE_REFILLS_MAX;
+        if is_filled {
+            collected.leave_out(&page, &hydrated.stale);
         }
         filter.stale.extend(hydrated.stale);
+        if is_filled {
+            let last = page.last().filter(|_| page.len() == request.limit).map(|found| found.key);
+            break (collected, hydrated.hits, last);
+        }
     };
+    if !request.explain {
+        hits.iter_mut().for_each(|hit| hit.explain = None);
+    }
+    let depth = from.rank.saturating_add(hits.len()) as u64;
+    let place = last.filter(|_| depth < collected.total).map(|after| Place {
+        request: request_hash(request),
+        commit: snapshot.identity(),
+        depth,
+        since_ms: filter.since_ms,
+        until_ms: filter.until_ms,
+        after,
+        stale: filter.stale.iter().copied().collect(),
+    });
+    let place = place.filter(|place| place.stale.len() <= CURSOR_STALE_ROWS_MAX);
     let outcome =
         if collected.total > 0 { Outcome::Found } else { Outcome::Empty { can_relax: plan.can_relax } };
     let page = Page {
         schema_version: 1,
         query: request.query.clone(),
         total: Count { value: collected.total, relation: "eq" },
-        offset: request.offset,
+        total_messages: collected.messages.map(|value| Count { value, relation: "eq" }),
+        offset: from.rank,
         limit: request.limit,
-        warnings: warnings(&plan, &ranked, &collected, stale, request),
+        warnings: warnings(&plan, &ranked, &collected, stale, from.rank),
         results: hits,
-        next_cursor: None,
+        next_cursor: place.map(|place| place.write()),
         facets: None,
         index: IndexView::default(),
         elapsed_ms: 0.0,
@@ -106,16 +158,19 @@ fn warnings(
     ranked: &Ranked<'_>,
     collected: &Collected,
     stale: usize,
-    request: &SearchRequest,
+    rank: usize,
 ) -> Vec<Warning> {
     let mut warnings = plan.warnings.clone();
     let mut warn = |kind, message: String| warnings.push(Warning::new(kind, message));
     if stale > 0 {
-        let message = format!(
+        let mut message = format!(
             "{stale} {} left out, of rows that changed since they were indexed; where a sync does not take \
              them in: aft verify --deep --repair",
             if stale == 1 { "hit was" } else { "hits were" }
         );
+        if stale > CURSOR_STALE_ROWS_MAX {
+            message += "; they are too many for a cursor";
+        }
         warn("rows-changed", message);
     }
     if plan.terms.is_empty() {
@@ -131,11 +186,8 @@ fn warnings(
         }
     }
     if collected.total > 0 {
-        if request.offset as u64 >= collected.total {
-            warn(
-                "past-the-end",
-                format!("offset {} lies behind the last of {} hits", request.offset, collected.total),
-            );
+        if rank as u64 >= collected.total {
+            warn("past-the-end", format!("offset {rank} lies behind the last of {} hits", collected.total));
         }
         return warnings;
     }
