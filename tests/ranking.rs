@@ -1,24 +1,14 @@
 //! What comes first, and that a fast answer is the exhaustive one.
 
-use afterthought::{Engine, Field, Match, Origin, Page, SearchRequest};
-use afterthought_tests::{Fixture, ids, search, sync};
+#[path = "ranking/world.rs"]
+mod world;
+
+use afterthought::{Field, Group, Hit, Origin, Page, SearchRequest, Sort};
+use afterthought_tests::{Fixture, ids, search, setting, sync};
 use afterthought_tools::archive::{Message, Session, Shape, Writer};
 use afterthought_tools::random::Random;
 
-const WORDS: [&str; 12] = [
-    "deploy",
-    "failed",
-    "lock",
-    "order",
-    "cache",
-    "timeout",
-    "the",
-    "of",
-    "getUserById",
-    "部署",
-    "失败",
-    "v2.5.1",
-];
+use world::World;
 
 /// 20,000 thoughts: 3 (the oldest) with both words side by side, 50 with both apart, 5,000 with one.
 fn thoughts(writer: &mut Writer) -> rusqlite::Result<()> {
@@ -106,117 +96,150 @@ fn equal_scores_are_ordered_by_time_and_then_by_id() {
     assert_eq!(ids(&search(&engine, "cedar")), [3, 2, 1, 4]);
 }
 
-/// A random archive in `commits` commits, so that the index has segments of unequal lengths.
-fn random_archive(commits: usize, seed: u64) -> (Fixture, Engine) {
-    let fixture = Fixture::with(Shape::V22, |_| Ok(()));
-    let mut random = Random::new(seed);
-    let engine = fixture.engine();
-    for commit in 0..commits {
-        let mut writer = fixture.writer();
-        let session = Session {
-            source: (*random_of(&mut random, &["cli", "cron"])).to_owned(),
-            ..Session::new(&format!("s{commit}"))
-        };
-        writer.session(&session).expect("a session");
-        let rows = 1 + random.below(if commit == 0 { 1_200 } else { 60 });
-        let write = |writer: &mut Writer| {
-            (0..rows).try_for_each(|_| writer.message(&session.id, &random_message(&mut random)).map(drop))
-        };
-        writer.transaction(write).expect("rows");
-        writer.close().expect("a clean close");
-        sync(&engine);
-    }
-    (fixture, engine)
+type Shown = (Option<i64>, String, u32, Option<u64>);
+
+fn shown_of(hit: &Hit) -> Shown {
+    (hit.message_id, hit.session_id.clone(), hit.score.to_bits(), hit.more_in_session)
 }
 
-fn random_of<'a, T>(random: &mut Random, of: &'a [T]) -> &'a T {
-    &of[random.index(of.len())]
+fn shown(hits: &[Hit]) -> Vec<Shown> {
+    hits.iter().map(shown_of).collect()
 }
 
-fn random_text(random: &mut Random, words_max: u64) -> String {
-    let words: Vec<&str> = (0..=random.below(words_max)).map(|_| *random_of(random, &WORDS)).collect();
-    words.join(" ")
-}
-
-fn random_message(random: &mut Random) -> Message {
-    let length = if random.percent(10) { 200 } else { 12 };
-    let text = random_text(random, length);
-    let message = match random.below(4) {
-        0 => Message::user(&text),
-        1 => Message::tool("terminal", &text),
-        2 => Message::thought(&text),
-        _ => Message::assistant(&text).with_reasoning(&random_text(random, 30)),
-    };
-    #[expect(clippy::cast_precision_loss, reason = "a time")]
-    message.at(1_760_000_000.0 + random.below(50) as f64)
-}
-
-fn random_query(random: &mut Random) -> SearchRequest {
-    let mut query = random_text(random, 5);
-    match random.below(6) {
-        0 => query = format!("\"{query}\" {}", random_of(random, &WORDS)),
-        1 => query = format!("+{query}"),
-        2 => query = format!("{query} NOT {}", random_of(random, &WORDS)),
-        _ => {}
+/// Worlds of one segment, of two and of thirty, of unequal lengths, each with its share of `RANKINGS`.
+fn each_world(seed: u64, share: u64, mut check: impl FnMut(&mut World, &mut Random)) -> u64 {
+    let rounds = (setting("RANKINGS", 300) / share).max(3);
+    for (segments, seed) in [(1, seed), (2, seed + 1), (30, seed + 2)] {
+        let mut world = World::of(segments, seed);
+        let mut random = Random::new(seed);
+        (0..rounds / 3).for_each(|_| check(&mut world, &mut random));
     }
-    let mut request = SearchRequest::new(query);
-    request.limit = 1 + random.index(12);
-    request.offset = if random.percent(30) { random.index(40) } else { 0 };
-    request.matching = if random.percent(15) { Match::All } else { Match::Any };
-    if random.percent(30) {
-        request.origins.push(*random_of(random, &Origin::ALL));
-    }
-    if random.percent(30) {
-        request.filters.roles.push((*random_of(random, &["user", "assistant", "tool"])).to_owned());
-    }
-    if random.percent(20) {
-        request.filters.sources.push("cli".to_owned());
-    }
-    if random.percent(20) {
-        request.filters.since_ms = Some(1_760_000_020_000);
-    }
-    if random.percent(30) {
-        request.weights.fields.insert(*random_of(random, &Field::ALL), 7.5);
-        request.weights.phrase = 0.25;
-    }
-    request
-}
-
-fn shown(page: &Page) -> Vec<(Option<i64>, String, u32)> {
-    page.results.iter().map(|hit| (hit.message_id, hit.session_id.clone(), hit.score.to_bits())).collect()
+    rounds / 3 * 3
 }
 
 #[test]
 fn the_fast_answer_is_the_exhaustive_one() {
-    for (commits, seed) in [(1, 1), (2, 2), (30, 3)] {
-        let (_fixture, engine) = random_archive(commits, seed);
-        let mut random = Random::new(seed);
-        let mut hits = 0;
-        for _ in 0..300 {
-            let fast = random_query(&mut random);
-            let exhaustive = SearchRequest { prune: false, ..fast.clone() };
-            let (fast_page, page) =
-                (engine.search(fast.clone()).expect("a page"), engine.search(exhaustive).expect("a page"));
-            assert_eq!(shown(&fast_page), shown(&page), "{fast:?}");
-            assert_eq!(fast_page.total, page.total, "{fast:?}");
-            hits += page.results.len();
+    let mut hits = 0;
+    let ran = each_world(1, 1, |world, random| {
+        let fast = world::request(random);
+        let exhaustive = SearchRequest { prune: false, ..fast.clone() };
+        let (fast_page, page) = (world.search(&fast), world.search(&exhaustive));
+        assert_eq!(shown(&fast_page.results), shown(&page.results), "{fast:?}");
+        assert_eq!(fast_page.total, page.total, "{fast:?}");
+        assert_eq!(fast_page.total_messages, page.total_messages, "{fast:?}");
+        hits += page.results.len();
+    });
+    println!("{ran} random searches, {hits} hits");
+    assert!(hits as u64 > ran, "{hits} hits of {ran} searches");
+}
+
+/// Returns what sorting and grouping must make of all hits, from those of the plainest search.
+fn expected(plain: &[Hit], request: &SearchRequest, roots: bool) -> Vec<(Option<i64>, String, Option<u64>)> {
+    let mut hits: Vec<&Hit> = plain.iter().collect();
+    match request.sort {
+        Sort::Relevance if request.tiers => hits.sort_by_key(|hit| hit.tier.is_some()),
+        Sort::Relevance => {}
+        // Stable, and the plain order of equal times is not theirs: ids decide.
+        Sort::Newest => hits.sort_by_key(|hit| {
+            std::cmp::Reverse((hit.timestamp.clone(), hit.message_id, session_number(hit)))
+        }),
+        Sort::Oldest => hits.sort_by_key(|hit| {
+            (hit.timestamp.is_none(), hit.timestamp.clone(), hit.message_id, session_number(hit))
+        }),
+    }
+    if request.group == Group::None {
+        return hits.into_iter().map(|hit| (hit.message_id, hit.session_id.clone(), None)).collect();
+    }
+    let group = |hit: &Hit| if roots { hit.root_session_id.clone() } else { hit.session_id.clone() };
+    let mut groups: Vec<(String, Option<i64>, String, u64)> = Vec::new();
+    for hit in hits {
+        match groups.iter_mut().find(|known| known.0 == group(hit)) {
+            Some(known) => known.3 += 1,
+            None => groups.push((group(hit), hit.message_id, hit.session_id.clone(), 0)),
         }
-        assert!(hits > 500, "{hits}");
+    }
+    groups.into_iter().map(|(_, id, session, more)| (id, session, Some(more))).collect()
+}
+
+/// Sessions of a world are numbered as they are named; titles of equal times go by it.
+fn session_number(hit: &Hit) -> u64 {
+    hit.session_id[1..].parse().expect("a number")
+}
+
+#[test]
+fn sorting_tiers_and_groups_are_what_a_list_of_all_hits_makes_them() {
+    let ran = each_world(11, 10, |world, random| {
+        let request = world::request(random);
+        let plain = SearchRequest {
+            sort: Sort::Relevance,
+            group: Group::None,
+            tiers: false,
+            prune: false,
+            ..request.clone()
+        };
+        let plain = world.all(&plain);
+        let all = world.all(&request);
+        let found: Vec<_> =
+            all.iter().map(|hit| (hit.message_id, hit.session_id.clone(), hit.more_in_session)).collect();
+        assert_eq!(found, expected(&plain, &request, request.group == Group::Lineage), "{request:?}");
+        let page = world.search(&request);
+        assert_eq!(page.total.value, all.len() as u64, "{request:?}");
+        let messages = page.total_messages.map(|messages| messages.value);
+        assert_eq!(messages, (request.group != Group::None).then_some(plain.len() as u64), "{request:?}");
+    });
+    println!("{ran} random orders");
+}
+
+/// Follows cursors to the end, or to `depth`.
+fn joined(world: &World, request: &SearchRequest, depth: usize) -> Vec<Hit> {
+    let mut request = SearchRequest { offset: 0, limit: 7, ..request.clone() };
+    let mut hits = Vec::new();
+    loop {
+        let page = world.search(&request);
+        assert_eq!(page.offset, hits.len(), "{request:?}");
+        let ends = page.next_cursor.is_none();
+        assert!(ends || page.results.len() == 7, "{request:?}");
+        hits.extend(page.results);
+        request.cursor = page.next_cursor;
+        if ends || hits.len() >= depth {
+            assert!(!ends || hits.len() as u64 == page.total.value, "{request:?}");
+            hits.truncate(depth);
+            return hits;
+        }
     }
 }
 
 #[test]
 fn pages_joined_are_one_long_page() {
-    let (_fixture, engine) = random_archive(5, 9);
-    let mut long = SearchRequest::new("deploy lock order");
-    long.limit = 60;
-    let whole = engine.search(long.clone()).expect("a page");
-    let mut joined = Vec::new();
-    for offset in (0..60).step_by(7) {
-        let part = SearchRequest { offset, limit: 7.min(60 - offset), ..long.clone() };
-        joined.extend(shown(&engine.search(part).expect("a page")));
-    }
-    assert_eq!(joined, shown(&whole));
+    const DEPTH: usize = 500;
+    let mut pages = 0;
+    let ran = each_world(21, 20, |world, random| {
+        let request = world::request(random);
+        let long = world.search(&SearchRequest { offset: 0, limit: DEPTH, ..request.clone() });
+        let joined = joined(world, &request, DEPTH);
+        assert_eq!(shown(&joined), shown(&long.results), "{request:?}");
+        pages += joined.len().div_ceil(7);
+        let by_offset = SearchRequest { offset: 20, limit: 7, ..request.clone() };
+        let by_offset = world.search(&by_offset).results;
+        assert_eq!(shown(&by_offset), shown(&long.results[20.min(joined.len())..27.min(joined.len())]));
+    });
+    println!("{ran} random searches by {pages} pages");
+}
+
+#[test]
+fn pages_join_over_rows_that_changed() {
+    let mut left_out = 0;
+    let ran = each_world(31, 20, |world, random| {
+        world.edit(random);
+        let request = world::request(random);
+        // Short enough for a long page to be filled up in the rounds that it has.
+        let long = world.search(&SearchRequest { offset: 0, limit: 60, ..request.clone() });
+        let key = |hit: &Hit| (hit.message_id, hit.session_id.clone(), hit.score.to_bits());
+        let (joined, long_keys) = (joined(world, &request, 60), long.results.iter().map(key));
+        assert_eq!(joined.iter().map(key).collect::<Vec<_>>(), long_keys.collect::<Vec<_>>(), "{request:?}");
+        left_out += long.warnings.iter().filter(|warning| warning.kind == "rows-changed").count();
+    });
+    println!("{ran} random searches, rows left out of {left_out}");
 }
 
 #[test]

@@ -155,12 +155,24 @@ pub(crate) struct Search {
     /// Whether a hit needs any of the words or all of them
     #[arg(long = "match", value_enum, default_value_t = MatchArg::Any, value_name = "HOW")]
     pub(crate) matching: MatchArg,
+    /// What comes first; by relevance, hits of timers (cron), sub-agents and compaction come last
+    #[arg(long, value_enum, default_value_t = SortArg::Relevance, value_name = "ORDER")]
+    pub(crate) sort: SortArg,
+    /// Show each session, or each lineage of sessions, once by its best hit
+    #[arg(long, value_enum, default_value_t = GroupArg::None, value_name = "BY")]
+    pub(crate) group: GroupArg,
+    /// Rank hits of timers, sub-agents and compaction as any other
+    #[arg(long)]
+    pub(crate) no_tiers: bool,
     /// Show at most this many hits, 1 to 1000; with --offset no deeper than 10000
     #[arg(long, short = 'n', value_name = "N", default_value_t = 10)]
     pub(crate) limit: usize,
     /// Skip this many hits
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub(crate) offset: usize,
+    /// Show the page after the one that gave this next_cursor, of the same search; implies --no-sync
+    #[arg(long, value_name = "CURSOR", conflicts_with = "offset", allow_hyphen_values = true)]
+    pub(crate) cursor: Option<String>,
     /// Weigh a field, such as reasoning=2; fields: content, reasoning, tool_calls, tool_name, tool_output, title
     #[arg(long, value_name = "FIELD=X", value_delimiter = ',', value_parser = boost)]
     pub(crate) boost: Vec<(afterthought::Field, f32)>,
@@ -198,6 +210,26 @@ pub(crate) enum OriginArg {
     Saw,
     /// Session titles
     Titled,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum SortArg {
+    /// The best match; among equals the newest
+    Relevance,
+    /// The newest; unknown times last
+    Newest,
+    /// The oldest; unknown times last
+    Oldest,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum GroupArg {
+    /// Every hit by itself
+    None,
+    /// Each session once
+    Session,
+    /// Each lineage once: sessions that continue, branch from or were started by the same first one
+    Lineage,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

@@ -10,7 +10,7 @@ use afterthought_tools::demo::{QUESTIONS, write};
 use anstyle::Style;
 use serde_json::json;
 
-use crate::args::{Demo, Global};
+use crate::args::{Demo, Global, GroupArg};
 use crate::fail::{Failure, quoted};
 use crate::search;
 use crate::stdout::{grouped, print_json, print_text, size};
@@ -52,7 +52,7 @@ pub(crate) fn run(global: &Global, args: &Demo) -> Result<u8, Failure> {
         request.limit = HITS;
         let page = engine.search(request)?;
         say(global, &heading(question.query, question.about, theirs, page.total.value))?;
-        say(global, &search::as_text(&page))?;
+        say(global, &search::as_text(&page, GroupArg::None))?;
         answers.push(json!({"about": question.about, "fts5_hits": theirs, "page": page}));
     }
     if global.json {

@@ -3,13 +3,14 @@
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
+use afterthought::limits::PAGE_DEPTH_MAX;
 use afterthought::search::workspace_path;
 use afterthought::time::bound_now;
 use afterthought::{
-    Engine, Filters, Hit, Level, Match, Opening, Origin, Page, SearchRequest, Warning, Weights,
+    Engine, Filters, Group, Hit, Level, Match, Opening, Origin, Page, SearchRequest, Sort, Warning, Weights,
 };
 
-use crate::args::{Global, MatchArg, OriginArg, ProgressArg, Search};
+use crate::args::{Global, GroupArg, MatchArg, OriginArg, ProgressArg, Search, SortArg};
 use crate::fail::{Failure, quoted};
 use crate::paint::{DIM, color, local_time, marked, printable, push_facts, push_lines, styled, width};
 use crate::paths;
@@ -18,7 +19,9 @@ use crate::stdout::{grouped, print_json, print_text};
 
 pub(crate) fn run(global: &Global, args: &Search) -> Result<u8, Failure> {
     let mut options = paths::options(global)?;
-    if args.no_sync {
+    // What a cursor continues must still be there.
+    let no_sync = args.no_sync || args.cursor.is_some();
+    if no_sync {
         options.index = Opening::Existing;
     }
     let request = request(args)?;
@@ -26,7 +29,7 @@ pub(crate) fn run(global: &Global, args: &Search) -> Result<u8, Failure> {
         .map_err(|_| Failure::Usage(format!("--wait {}: not a number of seconds of 0 or more", args.wait)))?;
     let engine = Engine::open(&options)?;
     let began = Instant::now();
-    let warning = if args.no_sync { None } else { freshen(&engine, wait)? };
+    let warning = if no_sync { None } else { freshen(&engine, wait)? };
     let sync_ms = began.elapsed().as_secs_f64() * 1_000.0;
     let mut page = engine.search(request)?;
     page.sync_ms = sync_ms;
@@ -34,7 +37,7 @@ pub(crate) fn run(global: &Global, args: &Search) -> Result<u8, Failure> {
     if global.json {
         print_json(&page)?;
     } else {
-        print_text(&as_text(&page))?;
+        print_text(&as_text(&page, args.group))?;
         print_notes(global, &page);
     }
     Ok(0)
@@ -60,6 +63,18 @@ fn request(args: &Search) -> Result<SearchRequest, Failure> {
         MatchArg::Any => Match::Any,
         MatchArg::All => Match::All,
     };
+    request.sort = match args.sort {
+        SortArg::Relevance => Sort::Relevance,
+        SortArg::Newest => Sort::Newest,
+        SortArg::Oldest => Sort::Oldest,
+    };
+    request.group = match args.group {
+        GroupArg::None => Group::None,
+        GroupArg::Session => Group::Session,
+        GroupArg::Lineage => Group::Lineage,
+    };
+    request.cursor.clone_from(&args.cursor);
+    request.tiers = !args.no_tiers;
     request.offset = args.offset;
     request.limit = args.limit;
     request.explain = args.explain;
@@ -110,10 +125,18 @@ pub(crate) fn bound(flag: &str, text: Option<&str>) -> Result<Option<i64>, Failu
 }
 
 /// Writes a page for people: who said it where and when, then the place that matched.
-pub(crate) fn as_text(page: &Page) -> String {
+pub(crate) fn as_text(page: &Page, group: GroupArg) -> String {
     let mut text = String::new();
     for (place, hit) in page.results.iter().enumerate() {
         push_hit(&mut text, page.offset + place + 1, hit);
+        if let Some(more @ 1..) = hit.more_in_session {
+            let whose = if group == GroupArg::Lineage { "lineage" } else { "session" };
+            let command =
+                format!("aft session {} --search {}", quoted(&hit.session_id), quoted(&page.query));
+            let line = format!("{} more in this {whose}: {}", grouped(more), printable(&command));
+            push_facts(&mut text, &styled(&line, DIM), "   ", width());
+        }
+        text.push('\n');
     }
     text
 }
@@ -121,7 +144,9 @@ pub(crate) fn as_text(page: &Page) -> String {
 fn push_hit(text: &mut String, rank: usize, hit: &Hit) {
     let role = hit.role.as_deref().map_or_else(String::new, |role| format!(" {role}"));
     let id = hit.message_id.map_or_else(String::new, |id| format!("  #{id}"));
-    let facts = format!("{}  {}{id}", local_time(hit.timestamp.as_deref()), hit.source);
+    let tier = hit.tier.filter(|tier| tier.name() != hit.source);
+    let tier = tier.map_or_else(String::new, |tier| format!("  {}", tier.name()));
+    let facts = format!("{}  {}{id}{tier}", local_time(hit.timestamp.as_deref()), hit.source);
     let origin = styled(hit.origin.name(), color(hit.origin));
     push_facts(text, &format!("{rank}. {origin}{role}  {}", styled(&printable(&facts), DIM)), "", width());
     let title = hit.title.as_deref().filter(|_| hit.origin != Origin::Titled).unwrap_or("");
@@ -146,7 +171,6 @@ fn push_hit(text: &mut String, rank: usize, hit: &Hit) {
             push_lines(text, &styled(&line, DIM), "   ", width());
         }
     }
-    text.push('\n');
 }
 
 /// Returns the flags that the next command needs to reach the same place.
@@ -186,11 +210,16 @@ fn print_notes(global: &Global, page: &Page) {
         return;
     }
     let shown_to = page.offset + page.results.len();
-    let hits = if total == 1 { "hit" } else { "hits" };
-    let mut line =
-        format!("{} of {} {hits} in {:.1} ms", page.results.len(), grouped(total), page.elapsed_ms);
+    let one = if page.total_messages.is_some() { "group" } else { "hit" };
+    let plural = if total == 1 { "" } else { "s" };
+    let of = page.total_messages.map_or_else(String::new, |all| format!(" of {} hits", grouped(all.value)));
+    let shown = page.results.len();
+    let mut line = format!("{shown} of {} {one}{plural}{of} in {:.1} ms", grouped(total), page.elapsed_ms);
     if (shown_to as u64) < total && !page.results.is_empty() {
-        line += &format!("; more with --offset {shown_to}");
+        line += &match &page.next_cursor {
+            Some(cursor) if shown_to + page.limit > PAGE_DEPTH_MAX => format!("; more with --cursor {cursor}"),
+            _ => format!("; more with --offset {shown_to}"),
+        };
     }
     if let Some(id) = page.results.iter().find_map(|hit| hit.message_id) {
         line += &format!("; to read on: aft{} show {id} -C 3", flags(global));

@@ -50,6 +50,10 @@ impl LazyEngine {
 }
 
 fn search(engine: &Engine, request: SearchRequest) -> Result<Page> {
+    // What a cursor continues stays as it was.
+    if request.cursor.is_some() {
+        return engine.search(request);
+    }
     let began = Instant::now();
     let freshness = engine.freshen(Level::Quick, SYNC_WAIT, |_| {})?;
     let sync_ms = began.elapsed().as_secs_f64() * 1_000.0;

@@ -2,7 +2,7 @@
 
 use afterthought::search::{IndexState, workspace_path};
 use afterthought::time::bound_now;
-use afterthought::{Error, ErrorKind, Filters, Hit, Match, Origin, Page, Result, SearchRequest};
+use afterthought::{Error, ErrorKind, Filters, Group, Hit, Match, Origin, Page, Result, SearchRequest, Sort};
 use rmcp::model::JsonObject;
 use serde::Deserialize;
 
@@ -28,6 +28,9 @@ struct Arguments {
     until: Option<String>,
     #[serde(rename = "match")]
     matching: Match,
+    sort: Sort,
+    group: Group,
+    cursor: Option<String>,
     limit: usize,
     offset: usize,
     include_inactive: bool,
@@ -52,6 +55,9 @@ fn request(arguments: Arguments) -> Result<SearchRequest> {
     let mut request = SearchRequest::new(arguments.query);
     request.origins = arguments.origins;
     request.matching = arguments.matching;
+    request.sort = arguments.sort;
+    request.group = arguments.group;
+    request.cursor = arguments.cursor;
     request.offset = arguments.offset;
     request.limit = arguments.limit;
     request.filters = Filters {
@@ -72,9 +78,13 @@ fn request(arguments: Arguments) -> Result<SearchRequest> {
 /// Writes a page for a model: how many there are and how true that is, then each hit in two lines.
 fn as_text(page: &Page) -> String {
     let (from, to) = (page.offset + 1, page.offset + page.results.len());
+    let in_all = match page.total_messages {
+        Some(messages) => format!("{} groups of {} messages in total", page.total.value, messages.value),
+        None => format!("{} in total", page.total.value),
+    };
     let mut text = match page.results.len() {
-        0 => format!("no results shown of {} in total\n", page.total.value),
-        _ => format!("results {from} to {to} of {} in total\n", page.total.value),
+        0 => format!("no results shown of {in_all}\n"),
+        _ => format!("results {from} to {to} of {in_all}\n"),
     };
     for warning in &page.warnings {
         text += &format!("note: {}\n", warning.message);
@@ -86,7 +96,11 @@ fn as_text(page: &Page) -> String {
         push_hit(&mut text, from + place, hit);
     }
     if to > page.offset && (to as u64) < page.total.value {
-        text += &format!("\nmore with offset {to}\n");
+        text += &format!("\nmore with offset {to}");
+        if let Some(cursor) = &page.next_cursor {
+            text += &format!(", or without gap or repetition with cursor {cursor}");
+        }
+        text.push('\n');
     }
     text
 }
@@ -109,5 +123,11 @@ fn push_hit(text: &mut String, rank: usize, hit: &Hit) {
     {
         *text += &format!(" \"{title}\"");
     }
+    if let Some(tier) = hit.tier {
+        *text += &format!(" ({})", tier.name());
+    }
     *text += &format!("\n   {}\n", hit.snippet);
+    if let Some(more @ 1..) = hit.more_in_session {
+        *text += &format!("   {more} more of this group\n");
+    }
 }

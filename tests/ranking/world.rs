@@ -1,0 +1,177 @@
+//! A random index in memory with as many segments as asked for, and random requests of it.
+
+use std::collections::{HashMap, HashSet};
+use std::time::{Duration, Instant};
+
+use afterthought::index::{Snapshot, Store};
+use afterthought::model::{Checkpoint, Message, Session};
+use afterthought::{Field, Group, Hit, Match, Origin, Page, SearchRequest, Sort};
+use afterthought_tools::random::Random;
+
+const WORDS: [&str; 12] = [
+    "deploy",
+    "failed",
+    "lock",
+    "order",
+    "cache",
+    "timeout",
+    "the",
+    "of",
+    "getUserById",
+    "部署",
+    "失败",
+    "v2.5.1",
+];
+const SOURCES: [&str; 5] = ["cli", "cli", "telegram", "cron", "subagent"];
+
+pub(crate) struct World {
+    snapshot: Snapshot,
+    messages: HashMap<i64, Message>,
+    edited: HashSet<i64>,
+}
+
+impl World {
+    /// Writes one segment after the other: a large one, then small ones, with deletes among them.
+    pub(crate) fn of(segments: usize, seed: u64) -> Self {
+        let mut random = Random::new(seed);
+        let store = Store::in_memory().expect("a store");
+        let mut writer = store.small_writer().expect("a writer");
+        let mut messages = HashMap::new();
+        let (mut id, mut sessions) = (0, 0);
+        for segment in 0..segments {
+            for _ in 0..=random.below(8) {
+                writer.put_session(sessions, session(&mut random, sessions)).expect("a session");
+                sessions += 1;
+            }
+            for _ in 0..=random.below(if segment == 0 { 900 } else { 60 }) {
+                id += 1;
+                let ord = random.below(sessions);
+                let message = message(&mut random, id, ord);
+                writer.add_message(ord, message.clone(), random.percent(3)).expect("a message");
+                messages.insert(id, message);
+            }
+            for _ in 0..random.below(4) {
+                let gone = i64::try_from(1 + random.below(id.unsigned_abs())).expect("an id");
+                writer.remove_message(gone);
+                messages.remove(&gone);
+            }
+            let before = store.snapshot().expect("a snapshot").checkpoint().clone();
+            writer.commit(&Checkpoint { complete: true, ..before }).expect("a commit");
+        }
+        writer.finish().expect("an end");
+        let snapshot = store.snapshot().expect("a snapshot");
+        assert_eq!(snapshot.segments(), segments);
+        Self { snapshot, messages, edited: HashSet::new() }
+    }
+
+    /// Edits some rows behind the index's back, as no agent does; those of before are as they were.
+    pub(crate) fn edit(&mut self, random: &mut Random) {
+        let mut ids: Vec<i64> = self.messages.keys().copied().collect();
+        ids.sort_unstable();
+        self.edited = ids.into_iter().filter(|_| random.percent(3)).collect();
+    }
+
+    pub(crate) fn search(&self, request: &SearchRequest) -> Page {
+        let read = |id: i64| {
+            let mut message = self.messages.get(&id)?.clone();
+            if self.edited.contains(&id) {
+                message.content += " edited";
+            }
+            Some(message)
+        };
+        let mut fetch = |ids: &[Option<i64>]| Ok(ids.iter().map(|id| id.and_then(read)).collect());
+        let deadline = Instant::now() + Duration::from_secs(60);
+        afterthought::search::search(&self.snapshot, &mut fetch, request, deadline).expect("a page")
+    }
+
+    /// Returns every hit, by as many long pages as that takes.
+    pub(crate) fn all(&self, request: &SearchRequest) -> Vec<Hit> {
+        let mut all = Vec::new();
+        loop {
+            let page = SearchRequest { offset: all.len(), limit: 1_000, ..request.clone() };
+            let page = self.search(&page);
+            let is_last = page.results.len() < 1_000;
+            all.extend(page.results);
+            if is_last {
+                return all;
+            }
+        }
+    }
+}
+
+fn session(random: &mut Random, ord: u64) -> Session {
+    // Also children of themselves, of each other and of sessions that are not there.
+    let parent = random.percent(50).then(|| format!("s{}", random.below(ord + 3)));
+    Session {
+        id: format!("s{ord}"),
+        source: random.pick(&SOURCES).to_owned(),
+        title: random.percent(40).then(|| text(random, 4)),
+        parent_id: parent,
+        started_ms: time(random),
+        ..Session::default()
+    }
+}
+
+fn text(random: &mut Random, words_max: u64) -> String {
+    let words: Vec<&str> = (0..=random.below(words_max)).map(|_| random.pick(&WORDS)).collect();
+    words.join(" ")
+}
+
+fn time(random: &mut Random) -> Option<i64> {
+    (!random.percent(4)).then(|| 1_760_000_000_000 + i64::try_from(random.below(50)).expect("small") * 1_000)
+}
+
+fn message(random: &mut Random, id: i64, ord: u64) -> Message {
+    let length = if random.percent(10) { 200 } else { 12 };
+    let mut message = Message {
+        id,
+        session_id: format!("s{ord}"),
+        role: random.pick(&["user", "assistant", "assistant", "tool"]).to_owned(),
+        content: text(random, length),
+        timestamp_ms: time(random),
+        ..Message::default()
+    };
+    match message.role.as_str() {
+        "assistant" if random.percent(60) => message.reasoning = text(random, 30),
+        "tool" => message.tool_name = "terminal".to_owned(),
+        _ if random.percent(8) => message.content = format!("[CONTEXT COMPACTION] {}", message.content),
+        _ => {}
+    }
+    message.state.active = !random.percent(4);
+    message
+}
+
+/// Returns a request of any kind.
+pub(crate) fn request(random: &mut Random) -> SearchRequest {
+    let mut query = text(random, 5);
+    match random.below(6) {
+        0 => query = format!("\"{query}\" {}", random.pick(&WORDS)),
+        1 => query = format!("+{query}"),
+        2 => query = format!("{query} NOT {}", random.pick(&WORDS)),
+        _ => {}
+    }
+    let mut request = SearchRequest::new(query);
+    request.limit = 1 + random.index(12);
+    request.offset = if random.percent(30) { random.index(40) } else { 0 };
+    request.matching = if random.percent(15) { Match::All } else { Match::Any };
+    request.sort = random.weighted(&[(6, Sort::Relevance), (2, Sort::Newest), (2, Sort::Oldest)]);
+    request.group = random.weighted(&[(5, Group::None), (3, Group::Session), (2, Group::Lineage)]);
+    request.tiers = !random.percent(25);
+    if random.percent(30) {
+        request.origins.push(random.pick(&Origin::ALL));
+    }
+    if random.percent(30) {
+        request.filters.roles.push(random.pick(&["user", "assistant", "tool"]).to_owned());
+    }
+    if random.percent(20) {
+        request.filters.sources.push(random.pick(&SOURCES).to_owned());
+    }
+    if random.percent(20) {
+        request.filters.since_ms = Some(1_760_000_020_000);
+    }
+    if random.percent(30) {
+        request.weights.fields.insert(random.pick(&Field::ALL), 7.5);
+        request.weights.phrase = 0.25;
+    }
+    request
+}
