@@ -211,7 +211,12 @@ fn every_parameter_does_what_its_flag_does() {
     let fixture = harbor();
     let mut client = Client::of(&fixture);
     let plain = client.page(&json!({"query": "anchor chain"}));
-    let cases: [(Value, &[&str]); 15] = [
+    let first = client.page(&json!({"query": "anchor chain", "limit": 1}));
+    let cursor = first["next_cursor"].as_str().expect("a cursor");
+    let cases: [(Value, &[&str]); 18] = [
+        (json!({"sort": "oldest"}), &["--sort", "oldest"]),
+        (json!({"group": "session"}), &["--group", "session"]),
+        (json!({"cursor": cursor, "limit": 1}), &["--cursor", cursor, "--limit", "1"]),
         (json!({"in": ["thought", "titled"]}), &["--in", "thought,titled"]),
         (json!({"roles": ["user"]}), &["--role", "user"]),
         (json!({"sources": ["cron"]}), &["--source", "cron"]),
@@ -270,6 +275,9 @@ fn arguments_that_do_not_fit_are_refused_by_name_and_with_what_would() {
         (json!({"query": "x", "in": ["felt"]}), &["in", "said, thought, did, saw, titled", "\"felt\""]),
         (json!({"query": "x", "roles": [1]}), &["roles", "must be text, not 1"]),
         (json!({"query": "x", "roles": {"a": 1}}), &["roles", "must be a list"]),
+        (json!({"query": "x", "sort": "best"}), &["sort", "relevance, newest, oldest", "\"best\""]),
+        (json!({"query": "x", "group": "role"}), &["group", "none, session, lineage", "\"role\""]),
+        (json!({"query": "x", "cursor": "y", "offset": 1}), &["a cursor or an offset"]),
         (json!({"query": "x", "match": "most"}), &["match", "any, all", "\"most\""]),
         (json!({"query": "x", "include_copies": "maybe"}), &["include_copies", "true or false"]),
         (json!({"query": "x", "workspace": ""}), &["workspace", "name a folder"]),
@@ -277,6 +285,8 @@ fn arguments_that_do_not_fit_are_refused_by_name_and_with_what_would() {
     for (arguments, pieces) in cases {
         check_refused(&client.call(&arguments), ErrorKind::Usage, pieces);
     }
+    let cursor = client.call(&json!({"query": "x", "cursor": "y"}));
+    check_refused(&cursor, ErrorKind::CursorInvalid, &["\"y\"", "no cursor", "next_cursor"]);
     let unknown = client.call(&json!({"query": "x", "sessions": ["s-none"]}));
     check_refused(&unknown, ErrorKind::NotFound, &["s-none", "no session"]);
     // Still in good order.

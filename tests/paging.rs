@@ -28,7 +28,10 @@ fn sessions(page: &Page) -> Vec<&str> {
 /// 1,000 runs of a timer, all newer than what a person asked, and 12 of a sub-agent.
 fn nightly(writer: &mut Writer) -> rusqlite::Result<()> {
     writer.session(&session("asked", "cli"))?;
-    writer.message("asked", &Message::user("where does the report go, the nightly one of last week").at(1_760_000_000.0))?;
+    writer.message(
+        "asked",
+        &Message::user("where does the report go, the nightly one of last week").at(1_760_000_000.0),
+    )?;
     for run in 0..12 {
         for source in ["cron", "subagent"] {
             let id = format!("{source}-{run}");
@@ -116,7 +119,8 @@ fn by_time_the_unknown_comes_last_in_either_order() {
     assert_eq!(ids(&by(Sort::Newest)), [4, 2, 1, 3, 5]);
     assert_eq!(ids(&by(Sort::Oldest)), [3, 1, 2, 4, 5]);
     let scores = |page: &Page| {
-        let mut scores: Vec<_> = page.results.iter().map(|hit| (hit.message_id, hit.score.to_bits())).collect();
+        let mut scores: Vec<_> =
+            page.results.iter().map(|hit| (hit.message_id, hit.score.to_bits())).collect();
         scores.sort_unstable();
         scores
     };
@@ -257,7 +261,7 @@ fn a_row_that_was_taken_back_meanwhile_is_not_shown() {
     let request = of("cedar", |request| request.sort = Sort::Oldest);
     let page = ask(&engine, &request);
     assert_eq!(ids(&page), (1..=10).collect::<Vec<_>>());
-    let mut writer = fixture.writer();
+    let writer = fixture.writer();
     let rewind = "UPDATE messages SET active = 0 WHERE id IN (2, 12)";
     writer.connection().execute(rewind, []).expect("a rewind");
     writer.close().expect("a clean close");
@@ -292,7 +296,7 @@ fn a_cursor_goes_deeper_than_any_offset() {
 }
 
 #[track_caller]
-fn check_refused(engine: &Engine, request: SearchRequest, kind: ErrorKind) {
+fn check_refused(engine: &Engine, request: &SearchRequest, kind: ErrorKind) {
     let error = engine.search(request.clone()).map(|page| page.total).expect_err("a refusal");
     assert_eq!(error.kind(), kind, "{error}: {request:?}");
     assert!(error.next_step().is_some() || kind == ErrorKind::Usage, "{error}");
@@ -330,10 +334,10 @@ fn a_cursor_is_of_one_search_and_says_what_is_wrong_with_it() {
         &|request| request.filters.since_ms = None,
     ];
     for change in other {
-        check_refused(&engine, with(change), ErrorKind::CursorMismatch);
+        check_refused(&engine, &with(change), ErrorKind::CursorMismatch);
     }
-    check_refused(&engine, with(&|request| request.offset = 1), ErrorKind::Usage);
-    check_refused(&engine, with(&|request| request.cursor = Some("x".to_owned())), ErrorKind::CursorInvalid);
+    check_refused(&engine, &with(&|request| request.offset = 1), ErrorKind::Usage);
+    check_refused(&engine, &with(&|request| request.cursor = Some("x".to_owned())), ErrorKind::CursorInvalid);
 }
 
 #[test]

@@ -23,6 +23,7 @@ struct Case {
     /// Steps of [`Scene::of`].
     #[serde(default)]
     scene: Vec<String>,
+    /// `CURSOR` stands for that of the scene's page.
     args: Vec<String>,
     /// Runs without the flags that name archive and index.
     #[serde(default)]
@@ -40,7 +41,8 @@ impl Case {
     fn run(&self, flags: &[&str]) -> Ran {
         // Every run has a scene of its own: what one leaves behind is not the other's business.
         let scene = Scene::of(&self.scene);
-        let args: Vec<&str> = flags.iter().copied().chain(self.args.iter().map(String::as_str)).collect();
+        let own = self.args.iter().map(|arg| if arg == "CURSOR" { &scene.cursor } else { arg });
+        let args: Vec<&str> = flags.iter().copied().chain(own.map(String::as_str)).collect();
         if self.bare { run(aft().args(args)) } else { scene.fixture.aft(&args) }
     }
 }

@@ -128,6 +128,8 @@ pub(crate) fn listed(archive: &Path) -> Vec<(String, i64)> {
 /// An archive, its index, and what is done to either before `aft` runs.
 pub(crate) struct Scene {
     pub(crate) fixture: Fixture,
+    /// Where the page after the one that was shown begins.
+    pub(crate) cursor: String,
     /// Locks that last as long as the scene.
     held: Vec<File>,
 }
@@ -135,7 +137,7 @@ pub(crate) struct Scene {
 impl Scene {
     /// Sets a scene, step by step.
     pub(crate) fn of(steps: &[impl AsRef<str>]) -> Self {
-        let mut scene = Self { fixture: Fixture::new(), held: Vec::new() };
+        let mut scene = Self { fixture: Fixture::new(), cursor: String::new(), held: Vec::new() };
         for step in steps {
             scene.step(step.as_ref());
         }
@@ -163,6 +165,10 @@ impl Scene {
                 .expect("a log"),
             "index" => {
                 sync(&fixture.engine());
+            }
+            "a page" => {
+                let page = fixture.aft(&["--json", "search", "-n", "1", "lock"]).json();
+                page["next_cursor"].as_str().expect("a cursor").clone_into(&mut self.cursor);
             }
             "index without a sync" => drop(fixture.engine()),
             "index is a file" => fs::write(fixture.index(), "").expect("a file"),

@@ -136,7 +136,13 @@ fn untrue(page: &Value, args: &[String], listed: &[(String, i64)]) -> Vec<String
     must(results.len() as u64 == total.saturating_sub(offset).min(limit), "the page is full");
     must(!results.is_empty() || !hits(&page["warnings"]).is_empty(), "an empty page says why");
     let scores: Vec<_> = results.iter().filter_map(|hit| hit["score"].as_f64()).collect();
-    must(scores.is_sorted_by(|a, b| a >= b), "hits are in order of their scores");
+    let by_score = !args.iter().any(|arg| arg == "--sort");
+    must(!by_score || scores.is_sorted_by(|a, b| a >= b), "hits are in order of their scores");
+    let grouped = args.iter().any(|arg| arg == "--group");
+    must(page["total_messages"].is_null() != grouped, "groups are counted, and their messages");
+    must(results.iter().all(|hit| hit["more_in_session"].is_null() != grouped), "groups say how many more");
+    let is_last = offset + results.len() as u64 >= total;
+    must(page["next_cursor"].is_null() == is_last, "a page that is not the last has a cursor");
     let keys: HashSet<_> =
         results.iter().map(|hit| (hit["message_id"].as_i64(), hit["session_id"].as_str())).collect();
     must(keys.len() == results.len(), "no hit stands twice");

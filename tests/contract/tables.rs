@@ -6,8 +6,8 @@ use std::fs;
 
 use afterthought::index::{FORMAT, NO_TIME, flag};
 use afterthought::limits::{
-    AUDIT_IDS_MAX, AUDIT_WORDS_MAX, CONTEXT_HITS_MAX, PAGE_HITS_MAX, QUERY_TERMS_MAX,
-    SNIPPET_MARKS_MAX, VERIFY_LISTED_MAX,
+    AUDIT_IDS_MAX, AUDIT_WORDS_MAX, CONTEXT_HITS_MAX, PAGE_HITS_MAX, QUERY_TERMS_MAX, SNIPPET_MARKS_MAX,
+    VERIFY_LISTED_MAX,
 };
 use afterthought::text::FINGERPRINT;
 use afterthought::{Depth, Engine, ErrorKind, Field, Options, Origin, Reindex, SearchRequest, Tier};

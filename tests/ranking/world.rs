@@ -80,7 +80,7 @@ impl World {
             Some(message)
         };
         let mut fetch = |ids: &[Option<i64>]| Ok(ids.iter().map(|id| id.and_then(read)).collect());
-        let deadline = Instant::now() + Duration::from_secs(60);
+        let deadline = Instant::now() + Duration::from_mins(1);
         afterthought::search::search(&self.snapshot, &mut fetch, request, deadline).expect("a page")
     }
 
@@ -133,7 +133,7 @@ fn message(random: &mut Random, id: i64, ord: u64) -> Message {
     };
     match message.role.as_str() {
         "assistant" if random.percent(60) => message.reasoning = text(random, 30),
-        "tool" => message.tool_name = "terminal".to_owned(),
+        "tool" => message.tool_name.push_str("terminal"),
         _ if random.percent(8) => message.content = format!("[CONTEXT COMPACTION] {}", message.content),
         _ => {}
     }

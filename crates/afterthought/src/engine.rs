@@ -191,11 +191,12 @@ impl Engine {
         Ok(page)
     }
 
-    /// Returns the last commit, or the one that a cursor continues if that is kept.
+    /// Returns the last commit, or the one that a cursor continues if that is kept. What is wrong with a
+    /// cursor is the search's to say.
     fn snapshot_for(&self, store: &Store, cursor: Option<&str>) -> Result<Arc<Snapshot>> {
         let live = Arc::new(store.snapshot()?);
         self.kept.sweep();
-        match cursor.map(commit_of).transpose()? {
+        match cursor.and_then(commit_of) {
             Some(commit) if commit != live.identity() => Ok(self.kept.find(commit).unwrap_or(live)),
             _ => Ok(live),
         }

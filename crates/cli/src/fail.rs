@@ -71,10 +71,7 @@ fn say(json: bool, kind: ErrorKind, message: &str, hint: Option<&str>) -> ExitCo
 pub(crate) fn exit_code(kind: ErrorKind) -> u8 {
     match kind {
         ErrorKind::NotFound | ErrorKind::Internal => 1,
-        ErrorKind::Usage
-        | ErrorKind::CursorInvalid
-        | ErrorKind::CursorMismatch
-        | ErrorKind::CursorStale => 2,
+        ErrorKind::Usage | ErrorKind::CursorInvalid | ErrorKind::CursorMismatch | ErrorKind::CursorStale => 2,
         ErrorKind::ArchiveUnavailable
         | ErrorKind::ArchiveUnrecognized
         | ErrorKind::ArchiveNeedsCopy

@@ -131,8 +131,7 @@ pub(crate) fn as_text(page: &Page, group: GroupArg) -> String {
         push_hit(&mut text, page.offset + place + 1, hit);
         if let Some(more @ 1..) = hit.more_in_session {
             let whose = if group == GroupArg::Lineage { "lineage" } else { "session" };
-            let command =
-                format!("aft session {} --search {}", quoted(&hit.session_id), quoted(&page.query));
+            let command = format!("aft session {} --search {}", quoted(&hit.session_id), quoted(&page.query));
             let line = format!("{} more in this {whose}: {}", grouped(more), printable(&command));
             push_facts(&mut text, &styled(&line, DIM), "   ", width());
         }
@@ -217,7 +216,9 @@ fn print_notes(global: &Global, page: &Page) {
     let mut line = format!("{shown} of {} {one}{plural}{of} in {:.1} ms", grouped(total), page.elapsed_ms);
     if (shown_to as u64) < total && !page.results.is_empty() {
         line += &match &page.next_cursor {
-            Some(cursor) if shown_to + page.limit > PAGE_DEPTH_MAX => format!("; more with --cursor {cursor}"),
+            Some(cursor) if shown_to + page.limit > PAGE_DEPTH_MAX => {
+                format!("; more with --cursor {cursor}")
+            }
             _ => format!("; more with --offset {shown_to}"),
         };
     }

@@ -145,7 +145,12 @@ impl SegmentColumns {
 }
 
 impl Snapshot {
-    pub(super) fn new(searcher: Searcher, fields: Fields, checkpoint: Checkpoint, opened: Arc<Opened>) -> Self {
+    pub(super) fn new(
+        searcher: Searcher,
+        fields: Fields,
+        checkpoint: Checkpoint,
+        opened: Arc<Opened>,
+    ) -> Self {
         debug_assert_eq!(opened.columns.len(), searcher.segment_readers().len());
         Self { searcher, fields, checkpoint, opened }
     }
@@ -533,7 +538,11 @@ fn roots(sessions: &[[Option<Arc<str>>; 2]]) -> Vec<usize> {
             }
             if walked[at] == start {
                 let circle = path.iter().position(|member| *member == at).unwrap_or(0);
-                break path[circle..].iter().copied().min_by_key(|member| &sessions[*member][0]).unwrap_or(at);
+                break path[circle..]
+                    .iter()
+                    .copied()
+                    .min_by_key(|member| &sessions[*member][0])
+                    .unwrap_or(at);
             }
             walked[at] = start;
             path.push(at);
@@ -542,7 +551,9 @@ fn roots(sessions: &[[Option<Arc<str>>; 2]]) -> Vec<usize> {
                 None => break at,
             }
         };
-        path.into_iter().for_each(|member| roots[member] = Some(root));
+        for member in path {
+            roots[member] = Some(root);
+        }
     }
     roots.into_iter().enumerate().map(|(ord, root)| root.unwrap_or(ord)).collect()
 }

@@ -52,6 +52,9 @@ const GARBLED: &str = "the bytes of a file are not what was written";
 /// What was last found true without a commit; see the mirror.
 const NOTE: &str = "checked.json";
 
+/// What was read of the last searcher, by the searcher's generation.
+type OpenedLast = Option<(u64, Arc<Opened>)>;
+
 /// One open generation of an index.
 #[derive(Clone)]
 pub struct Store {
@@ -61,8 +64,8 @@ pub struct Store {
     reader: IndexReader,
     fields: Fields,
     access: Access,
-    /// What was read of the searcher that the reader has open, by its generation.
-    opened: Arc<Mutex<Option<(u64, Arc<Opened>)>>>,
+    /// What was read of the searcher that the reader has open.
+    opened: Arc<Mutex<OpenedLast>>,
 }
 
 impl Store {

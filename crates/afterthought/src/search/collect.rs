@@ -256,15 +256,20 @@ impl Scan<'_> {
     /// Keeps a document that counts if it is among the best.
     fn rank(&mut self, doc: DocId, score: f32, terms: u64, gathered: &mut Gathered<'_>, work: &mut Work) {
         let (order, columns) = (&self.ranked.order, self.columns);
+        // Quantised as the keys are that it is compared with; that never turns an order around.
+        let at_most = || quantised(score + bonus_max(&self.pairs, terms));
+        let prunes = self.ranked.prune && order.by_score();
+        // Before its columns are read: in the best tier there is, it would not make it.
+        if prunes && gathered.is_full_above((true, at_most())) {
+            return;
+        }
         let session_ord = columns.session_ord.get_val(doc);
         gathered.count(session_ord);
         let mut standing = (true, 0.0);
         if order.by_score() {
             let is_ordinary = order.is_ordinary(columns, doc);
-            // Quantised as the keys are that it is compared with; that never turns an order around.
-            let at_least = (is_ordinary, quantised(score));
-            let at_most = (is_ordinary, quantised(score + bonus_max(&self.pairs, terms)));
-            if self.ranked.prune && gathered.is_idle(session_ord, at_least, at_most) {
+            let (least, most) = ((is_ordinary, quantised(score)), (is_ordinary, at_most()));
+            if prunes && gathered.is_idle(session_ord, least, most) {
                 return;
             }
             standing = (is_ordinary, quantised(score + bonus(&mut self.pairs, doc, terms, work)));

@@ -35,21 +35,16 @@ pub(super) struct Place {
     pub(super) stale: Vec<i64>,
 }
 
-/// Returns the identity of the snapshot that a cursor continues. Fails if the text is no cursor.
-pub fn commit_of(cursor: &str) -> Result<u64> {
-    Place::read(cursor).map(|place| place.commit)
+/// Returns the identity of the snapshot that a cursor continues; `None` if the text is no cursor.
+#[must_use]
+pub fn commit_of(cursor: &str) -> Option<u64> {
+    Place::parse(cursor).map(|place| place.commit)
 }
 
 /// Hashes what must stay the same from page to page.
 pub(super) fn request_hash(request: &SearchRequest) -> u64 {
-    let mut same = SearchRequest {
-        offset: 0,
-        limit: 0,
-        cursor: None,
-        explain: false,
-        prune: true,
-        ..request.clone()
-    };
+    let mut same =
+        SearchRequest { offset: 0, limit: 0, cursor: None, explain: false, prune: true, ..request.clone() };
     // The bounds themselves are the cursor's; that there are some must stay.
     same.filters.since_ms = same.filters.since_ms.map(|_| 0);
     same.filters.until_ms = same.filters.until_ms.map(|_| 0);
@@ -67,7 +62,7 @@ impl Place {
         }
         if place.commit != snapshot.identity() {
             let hint = if place.depth.saturating_add(request.limit as u64) <= PAGE_DEPTH_MAX as u64 {
-                format!("go on with --offset {}, without the cursor; hits may have moved", place.depth)
+                format!("go on without the cursor, from --offset {}; hits may have moved", place.depth)
             } else {
                 "ask for the first page again, without the cursor".to_owned()
             };
@@ -183,25 +178,20 @@ mod tests {
     use super::*;
 
     fn place(stale: &[i64], since_ms: Option<i64>, until_ms: Option<i64>) -> Place {
-        let after = Key {
-            ordinary: true,
-            score: 7.25,
-            when: i64::MIN,
-            id: -3,
-            session_ord: !5,
-            is_session: false,
-        };
+        let after =
+            Key { ordinary: true, score: 7.25, when: i64::MIN, id: -3, session_ord: !5, is_session: false };
         Place { request: 1, commit: u64::MAX, depth: 17, since_ms, until_ms, after, stale: stale.to_vec() }
     }
 
     #[test]
     fn what_was_written_is_read() {
         for stale in [&[][..], &[1], &[i64::MAX, i64::MIN, 0]] {
-            for (since, until) in [(None, None), (Some(5), None), (None, Some(-1)), (Some(i64::MIN), Some(0))] {
+            for (since, until) in [(None, None), (Some(5), None), (None, Some(-1)), (Some(i64::MIN), Some(0))]
+            {
                 let place = place(stale, since, until);
                 let cursor = place.write();
                 assert_eq!(Place::read(&cursor).expect("a cursor"), place, "{cursor}");
-                assert_eq!(commit_of(&cursor).expect("a cursor"), u64::MAX);
+                assert_eq!(commit_of(&cursor), Some(u64::MAX));
             }
         }
         assert!(place(&[], None, None).write().len() <= 100, "a page's cursor is short");

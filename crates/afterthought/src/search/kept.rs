@@ -25,7 +25,11 @@ struct One {
 impl Kept {
     /// Keeps a snapshot from now on; the one that was not used for longest goes if there are too many.
     pub fn keep(&self, snapshot: &Arc<Snapshot>) {
-        self.used(One { identity: snapshot.identity(), snapshot: Arc::clone(snapshot), used: Instant::now() });
+        self.used(One {
+            identity: snapshot.identity(),
+            snapshot: Arc::clone(snapshot),
+            used: Instant::now(),
+        });
     }
 
     /// Returns the snapshot of an identity if it is kept, and keeps it from now on.

@@ -16,7 +16,7 @@ use super::filter::Filter;
 use super::gather::Gathered;
 use super::hydrate::{Fetch, hydrate};
 use super::order::{Key, Order};
-use super::page::{Count, IndexView, Page};
+use super::page::{Count, Hit, IndexView, Page};
 use super::plan::{Plan, Reading};
 use super::request::SearchRequest;
 
@@ -39,11 +39,10 @@ pub fn search(
     let mut filter = Filter::of(snapshot, &filters)?;
     filter.stale.extend(place.iter().flat_map(|place| &place.stale));
     let from = From::of(request, place.as_ref());
-    let mut answer =
-        |reading, from| answer(snapshot, &mut *fetch, request, from, &query, reading, &mut filter, deadline);
-    let mut page = answer(Reading::Strict, from)?;
+    let asked = Asked { snapshot, request, query: &query, from, deadline };
+    let mut page = answer(&asked, fetch, Reading::Strict, &mut filter)?;
     if let Outcome::Empty { can_relax: true } = page.1 {
-        let relaxed = answer(Reading::Relaxed, from)?;
+        let relaxed = answer(&asked, fetch, Reading::Relaxed, &mut filter)?;
         if relaxed.0.total.value > 0 {
             page = relaxed;
             let message = "nothing holds the query as it stands; its words were searched one by one";
@@ -54,8 +53,16 @@ pub fn search(
     Ok(page.0)
 }
 
+/// What is the same in every reading of a request.
+struct Asked<'a> {
+    snapshot: &'a Snapshot,
+    request: &'a SearchRequest,
+    query: &'a Query,
+    from: From,
+    deadline: Instant,
+}
+
 /// Where a page begins.
-#[derive(Clone, Copy)]
 struct From {
     /// The rank of its first hit.
     rank: usize,
@@ -83,54 +90,25 @@ enum Outcome {
     Empty { can_relax: bool },
 }
 
-#[expect(clippy::too_many_arguments, reason = "what one reading of a request needs")]
 fn answer(
-    snapshot: &Snapshot,
+    asked: &Asked<'_>,
     fetch: Fetch<'_>,
-    request: &SearchRequest,
-    from: From,
-    query: &Query,
     reading: Reading,
     filter: &mut Filter,
-    deadline: Instant,
 ) -> Result<(Page, Outcome)> {
-    let plan = Plan::of(query, request, reading);
-    let ranked = Ranked::of(snapshot, &plan, Order::of(snapshot, request)?, request.prune)?;
+    let request = asked.request;
+    let plan = Plan::of(asked.query, request, reading);
+    let order = Order::of(asked.snapshot, request)?;
+    let ranked = Ranked::of(asked.snapshot, &plan, order, request.prune)?;
     let mut work = Work::default();
-    let mut stale = 0;
-    let mut rounds = 0;
-    let (collected, mut hits, last) = loop {
-        let depth = from.skip + request.limit;
-        let gathered = Gathered::new(snapshot, request.group, depth, from.after)?;
-        let mut collected = collect(snapshot, &ranked, filter, gathered, deadline, &mut work)?;
-        let page = collected.found.split_off(from.skip.min(collected.found.len()));
-        let hydrated = hydrate(snapshot, fetch, &ranked, &page, deadline, &mut work)?;
-        stale += hydrated.stale.len();
-        rounds += 1;
-        let is_filled = hydrated.stale.is_empty() || rounds > PAGE_REFILLS_MAX;
-        if is_filled {
-            collected.leave_out(&page, &hydrated.stale);
-        }
-        filter.stale.extend(hydrated.stale);
-        if is_filled {
-            let last = page.last().filter(|_| page.len() == request.limit).map(|found| found.key);
-            break (collected, hydrated.hits, last);
-        }
-    };
+    let Filled { collected, mut hits, last, stale } = fill(asked, fetch, &ranked, filter, &mut work)?;
     if !request.explain {
-        hits.iter_mut().for_each(|hit| hit.explain = None);
+        for hit in &mut hits {
+            hit.explain = None;
+        }
     }
-    let depth = from.rank.saturating_add(hits.len()) as u64;
-    let place = last.filter(|_| depth < collected.total).map(|after| Place {
-        request: request_hash(request),
-        commit: snapshot.identity(),
-        depth,
-        since_ms: filter.since_ms,
-        until_ms: filter.until_ms,
-        after,
-        stale: filter.stale.iter().copied().collect(),
-    });
-    let place = place.filter(|place| place.stale.len() <= CURSOR_STALE_ROWS_MAX);
+    let next = next_place(asked, &collected, hits.len(), last, filter);
+    let warnings = warnings(&plan, &ranked, &collected, stale, asked.from.rank, filter);
     let outcome =
         if collected.total > 0 { Outcome::Found } else { Outcome::Empty { can_relax: plan.can_relax } };
     let page = Page {
@@ -138,11 +116,11 @@ fn answer(
         query: request.query.clone(),
         total: Count { value: collected.total, relation: "eq" },
         total_messages: collected.messages.map(|value| Count { value, relation: "eq" }),
-        offset: from.rank,
+        offset: asked.from.rank,
         limit: request.limit,
-        warnings: warnings(&plan, &ranked, &collected, stale, from.rank),
+        warnings,
         results: hits,
-        next_cursor: place.map(|place| place.write()),
+        next_cursor: next.map(|place| place.write()),
         facets: None,
         index: IndexView::default(),
         elapsed_ms: 0.0,
@@ -152,6 +130,67 @@ fn answer(
     Ok((page, outcome))
 }
 
+/// A page's hits, and what they were chosen from.
+struct Filled {
+    collected: Collected,
+    hits: Vec<Hit>,
+    /// The key of the last document of a full page.
+    last: Option<Key>,
+    /// Messages left out, as they are no longer what was indexed.
+    stale: usize,
+}
+
+/// Collects and shows, again after hits that the archive no longer holds.
+fn fill(
+    asked: &Asked<'_>,
+    fetch: Fetch<'_>,
+    ranked: &Ranked<'_>,
+    filter: &mut Filter,
+    work: &mut Work,
+) -> Result<Filled> {
+    let Asked { snapshot, request, ref from, deadline, .. } = *asked;
+    let (mut stale, mut rounds) = (0, 0);
+    loop {
+        let gathered = Gathered::new(snapshot, request.group, from.skip + request.limit, from.after)?;
+        let mut collected = collect(snapshot, ranked, filter, gathered, deadline, work)?;
+        let page = collected.found.split_off(from.skip.min(collected.found.len()));
+        let hydrated = hydrate(snapshot, fetch, ranked, &page, deadline, work)?;
+        stale += hydrated.stale.len();
+        rounds += 1;
+        filter.stale.extend(&hydrated.stale);
+        if hydrated.stale.is_empty() || rounds > PAGE_REFILLS_MAX {
+            collected.leave_out(&page, &hydrated.stale);
+            let last = page.last().filter(|_| page.len() == request.limit).map(|found| found.key);
+            return Ok(Filled { collected, hits: hydrated.hits, last, stale });
+        }
+    }
+}
+
+/// Returns where the next page begins; `None` at the end.
+fn next_place(
+    asked: &Asked<'_>,
+    collected: &Collected,
+    hits: usize,
+    last: Option<Key>,
+    filter: &Filter,
+) -> Option<Place> {
+    let depth = asked.from.rank.saturating_add(hits) as u64;
+    if depth >= collected.total || filter.stale.len() > CURSOR_STALE_ROWS_MAX {
+        return None;
+    }
+    let mut stale: Vec<i64> = filter.stale.iter().copied().collect();
+    stale.sort_unstable();
+    Some(Place {
+        request: request_hash(asked.request),
+        commit: asked.snapshot.identity(),
+        depth,
+        since_ms: filter.since_ms,
+        until_ms: filter.until_ms,
+        after: last?,
+        stale,
+    })
+}
+
 /// Says how the query was read and, of an empty answer, why it is empty.
 fn warnings(
     plan: &Plan,
@@ -159,6 +198,7 @@ fn warnings(
     collected: &Collected,
     stale: usize,
     rank: usize,
+    filter: &Filter,
 ) -> Vec<Warning> {
     let mut warnings = plan.warnings.clone();
     let mut warn = |kind, message: String| warnings.push(Warning::new(kind, message));
@@ -168,8 +208,8 @@ fn warnings(
              them in: aft verify --deep --repair",
             if stale == 1 { "hit was" } else { "hits were" }
         );
-        if stale > CURSOR_STALE_ROWS_MAX {
-            message += "; they are too many for a cursor";
+        if filter.stale.len() > CURSOR_STALE_ROWS_MAX {
+            message += "; there are too many for a cursor to the next page";
         }
         warn("rows-changed", message);
     }
