@@ -31,6 +31,7 @@ const FENCES: [(&str, &[&str]); 5] = [
     ("rusqlite", &["archive"]),
     ("tantivy", &["index", "search"]),
     ("tantivy_jieba", &["text"]),
+    ("frostem", &["text"]),
     ("unicode_normalization", &["text"]),
     ("tempfile", &["archive", "index"]),
 ];

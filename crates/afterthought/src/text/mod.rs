@@ -3,10 +3,12 @@
 
 mod class;
 mod fold;
+mod inflection;
 mod segment;
 mod token;
 
 pub use fold::fold;
+pub use inflection::{Inflection, is_function_word};
 pub use segment::words as segment_words;
 pub use token::{Analyzer, Kind, Token, Tokens};
 
