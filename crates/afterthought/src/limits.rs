@@ -7,6 +7,16 @@ pub const QUERY_TERMS_MAX: usize = 64;
 /// Longest run of a script without spaces that a bare query reads as one contiguous phrase,
 /// in characters; longer runs are cut into dictionary words.
 pub const QUERY_RUN_CHARS_MAX: usize = 8;
+/// Deepest nesting of groups in a query; where they go deeper, no parenthesis groups.
+pub const QUERY_DEPTH_MAX: usize = 32;
+/// Terms that `NOT` may take of those; what is excluded is kept before what is scored.
+pub const QUERY_EXCLUDED_MAX: usize = 32;
+/// Farthest that the words of a phrase may be out of place, in words.
+pub const QUERY_SLOP_MAX: u32 = 32;
+/// Parts of a query that are named as having nothing to search for.
+pub const QUERY_UNREADABLE_NAMED_MAX: usize = 8;
+/// Most words that one `prefix*` or `fuzzy~` stands for, the most frequent ones.
+pub const QUERY_FORMS_MAX: usize = 1_024;
 
 /// Most hits of one page.
 pub const PAGE_HITS_MAX: usize = 1_000;

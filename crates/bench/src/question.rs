@@ -1,6 +1,6 @@
 //! One question, put to every side in its own words.
 
-use afterthought::query::{Clause, Occur, parse};
+use afterthought::query::{Clause, Node, Occur, parse};
 use afterthought::{Filters, Match, Origin, SearchRequest};
 use rusqlite::types::Value;
 
@@ -77,39 +77,27 @@ impl Question {
 
     /// Returns the question in FTS5's query language: every clause a phrase, joined by operators.
     pub(crate) fn fts5(&self) -> String {
-        let phrase = |clause: &Clause| format!("\"{}\"", clause.text.replace('"', "\"\""));
-        let parts = Parts::of(self);
-        let joined = |clauses: &[Clause], by: &str| {
-            format!("({})", clauses.iter().map(phrase).collect::<Vec<_>>().join(by))
-        };
-        let mut text = joined(&parts.wanted, if parts.needs_every { " AND " } else { " OR " });
-        for clause in &parts.excluded {
-            text += &format!(" NOT {}", phrase(clause));
-        }
-        text
+        let phrase = |text: &str| format!("\"{}\"", text.replace('"', "\"\""));
+        joined(&self.clauses(), self.all, "NOT", &mut |text| phrase(text))
     }
 
     /// Returns the question as a scan's condition on `messages m`: words as substrings of any text, of
     /// reasoning on an assistant's rows only.
     pub(crate) fn scan(&self) -> Condition {
-        let parts = Parts::of(self);
         let mut condition = Condition { sql: String::new(), values: Vec::new() };
-        let mut joined = |clauses: &[Clause], by: &str| {
-            let clauses: Vec<String> = clauses.iter().map(|clause| condition.holds(&clause.text)).collect();
-            clauses.join(by)
-        };
-        let wanted = joined(&parts.wanted, if parts.needs_every { " AND " } else { " OR " });
-        let excluded = joined(&parts.excluded, " OR ");
-        condition.sql = format!("({wanted})");
-        if !excluded.is_empty() {
-            condition.sql += &format!(" AND NOT ({excluded})");
-        }
-        condition
+        let sql = joined(&self.clauses(), self.all, "AND NOT", &mut |text| condition.holds(text));
+        Condition { sql, ..condition }
     }
 
     /// Returns the first word or phrase that is looked for.
     pub(crate) fn first_words(&self) -> String {
-        Parts::of(self).wanted.first().map(|clause| clause.text.clone()).unwrap_or_default()
+        let mut first = None;
+        joined(&self.clauses(), self.all, "NOT", &mut |text| first.get_or_insert(text.to_owned()).clone());
+        first.unwrap_or_default()
+    }
+
+    fn clauses(&self) -> Vec<Clause> {
+        parse(&self.query).clauses
     }
 }
 
@@ -126,25 +114,31 @@ impl Condition {
     }
 }
 
-/// A query's clauses as every side reads them.
-struct Parts {
-    wanted: Vec<Clause>,
-    /// A hit needs every wanted clause.
+/// Writes a group as every side reads it: what is wanted, then what is excluded. Fields, prefixes and
+/// near spellings have no twin on the other sides: their words are looked for.
+fn joined(
+    clauses: &[Clause],
     needs_every: bool,
-    excluded: Vec<Clause>,
-}
-
-impl Parts {
-    fn of(question: &Question) -> Self {
-        let (excluded, mut wanted): (Vec<_>, Vec<_>) =
-            parse(&question.query).clauses.into_iter().partition(|clause| clause.occur == Occur::MustNot);
-        let has_must = wanted.iter().any(|clause| clause.occur == Occur::Must);
-        if has_must && !question.all {
-            // Beside a required word the others only rank.
-            wanted.retain(|clause| clause.occur == Occur::Must);
-        }
-        Self { wanted, needs_every: question.all || has_must, excluded }
+    not: &str,
+    leaf: &mut dyn FnMut(&str) -> String,
+) -> String {
+    let (excluded, mut wanted): (Vec<_>, Vec<_>) =
+        clauses.iter().partition(|clause| clause.occur == Occur::MustNot);
+    let has_must = wanted.iter().any(|clause| clause.occur == Occur::Must);
+    if has_must && !needs_every {
+        // Beside a required word the others only rank.
+        wanted.retain(|clause| clause.occur == Occur::Must);
     }
+    let mut one = |clause: &Clause| match &clause.node {
+        Node::Group(inside) => format!("({})", joined(inside, false, not, leaf)),
+        Node::Text(text) | Node::Prefix(text) | Node::Phrase { text, .. } | Node::Fuzzy { text, .. } => leaf(text),
+    };
+    let wanted: Vec<String> = wanted.into_iter().map(&mut one).collect();
+    let mut text = format!("({})", wanted.join(if needs_every || has_must { " AND " } else { " OR " }));
+    for clause in excluded {
+        text += &format!(" {not} {}", one(clause));
+    }
+    text
 }
 
 #[cfg(test)]
@@ -165,6 +159,12 @@ mod tests {
     #[test]
     fn operators_mean_the_same_to_fts5() {
         check(&Question::any(r#"+lock order NOT "dead lock""#), r#"("lock") NOT "dead lock""#);
+    }
+
+    #[test]
+    fn groups_mean_the_same_to_fts5() {
+        check(&Question::any("(a OR b) AND c"), r#"((("a" OR "b")) AND "c")"#);
+        check(&Question::any("a AND b OR c NOT d"), r#"(((("a" AND "b")) OR "c")) NOT "d""#);
     }
 
     #[test]

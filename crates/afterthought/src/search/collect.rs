@@ -54,7 +54,7 @@ impl<'a> Ranked<'a> {
         let mut known = 0;
         let mut lists = Vec::new();
         for list in &plan.lists {
-            let rarity = rarity(snapshot, &list.sought, &fields)?;
+            let rarity = rarity(snapshot, list, &fields)?;
             if rarity.known {
                 known |= list.terms;
             }
@@ -67,7 +67,7 @@ impl<'a> Ranked<'a> {
         if share > 0.0 {
             for pair in &plan.pairs {
                 // A phrase is worth the mean of its words, not their sum: boosts then compare.
-                let idf = rarity(snapshot, &pair.sought, &fields)?.idf / 2.0;
+                let idf = rarity(snapshot, pair, &fields)?.idf / 2.0;
                 push_fields(&mut pairs, &fields, pair, share, idf);
             }
         }
@@ -85,7 +85,7 @@ fn push_fields<'a>(
     factor: f32,
     idf: f32,
 ) {
-    for (field, boost, norms) in fields {
+    for (field, boost, norms) in fields.iter().filter(|(field, ..)| list.fields.holds(*field)) {
         let worth = Worth { boost: boost * factor, idf, norms: norms.clone() };
         ranked.push(RankedList { field: *field, list, worth });
     }
@@ -98,28 +98,33 @@ struct Rarity {
 
 /// A word is as rare as it is in the field that holds it most: rare titles do not make it rare.
 /// A phrase tells as much as its words together.
-fn rarity(snapshot: &Snapshot, sought: &Sought, fields: &[(Field, f32, Norms)]) -> Result<Rarity> {
+fn rarity(snapshot: &Snapshot, list: &List, fields: &[(Field, f32, Norms)]) -> Result<Rarity> {
     let searcher = snapshot.searcher();
     let documents: u64 = searcher.segment_readers().iter().map(|segment| u64::from(segment.max_doc())).sum();
-    let most = |token: &str| -> Result<u64> {
-        let mut most = 0;
-        for (field, ..) in fields {
-            let term = TantivyTerm::from_field_text(snapshot.fields().text(*field), token);
-            most = most.max(searcher.doc_freq(&term).map_err(failed)?);
+    let most = |tokens: &mut dyn Iterator<Item = &String>| -> Result<u64> {
+        let handles = fields.iter().filter(|(field, ..)| list.fields.holds(*field));
+        let handles: Vec<_> = handles.map(|(field, ..)| snapshot.fields().text(*field)).collect();
+        let mut with = vec![0; handles.len()];
+        for token in tokens {
+            for (with, handle) in with.iter_mut().zip(&handles) {
+                let term = TantivyTerm::from_field_text(*handle, token);
+                *with += searcher.doc_freq(&term).map_err(failed)?;
+            }
         }
-        Ok(most)
+        Ok(with.into_iter().max().unwrap_or(0).min(documents))
     };
-    match sought {
-        Sought::Token(token) => {
-            let with = most(token)?;
-            Ok(Rarity { idf: idf(documents, with), known: with > 0 })
-        }
-        Sought::Phrase(phrase) => {
+    let one = |with: u64| Rarity { idf: idf(documents, with), known: with > 0 };
+    match &list.sought {
+        Sought::Token(token) => Ok(one(most(&mut std::iter::once(token))?)),
+        // Documents with several forms count several times here, which makes a frequent word more so.
+        Sought::Forms(forms) => Ok(one(most(&mut forms.forms.iter().map(|(token, _)| token))?)),
+        Sought::Pattern(..) => Ok(one(0)),
+        Sought::Phrase(phrase, _) => {
             let mut rarity = Rarity { idf: 0.0, known: true };
             for (_, token) in phrase {
-                let with = most(token)?;
-                rarity.idf += idf(documents, with);
-                rarity.known &= with > 0;
+                let word = one(most(&mut std::iter::once(token))?);
+                rarity.idf += word.idf;
+                rarity.known &= word.known;
             }
             Ok(rarity)
         }
@@ -172,7 +177,7 @@ pub(super) fn collect<'a>(
     work: &mut Work,
 ) -> Result<Collected> {
     let mut tally = Tally { gathered, total: 0, matched: 0 };
-    let mut windows = (Window::new(), Window::new());
+    let mut window = Window::new();
     for (ord, segment) in snapshot.searcher().segment_readers().iter().enumerate() {
         let columns = snapshot.columns(ord)?;
         let mut scan = Scan {
@@ -184,7 +189,7 @@ pub(super) fn collect<'a>(
             pairs: open_lists(snapshot, segment, &ranked.pairs, Cursor::check)?,
             excluded: open_lists(snapshot, segment, &ranked.excluded, Cursor::walk)?,
         };
-        while scan.next_window(&mut windows.0, &mut windows.1, &mut tally, work) {
+        while scan.next_window(&mut window, &mut tally, work) {
             if Instant::now() > deadline {
                 return Err(Error::new(ErrorKind::Timeout, "search", "the index")
                     .because("it took longer than its deadline")
@@ -214,7 +219,6 @@ impl Scan<'_> {
     fn next_window(
         &mut self,
         window: &mut Window,
-        excluded: &mut Window,
         tally: &mut Tally<'_>,
         work: &mut Work,
     ) -> bool {
@@ -222,17 +226,18 @@ impl Scan<'_> {
         if base == TERMINATED {
             return false;
         }
+        window.move_to(base);
         fill(window, base, &mut self.lists, work);
-        fill(excluded, base, &mut self.excluded, work);
-        window.drain(excluded, |doc, score, terms| self.judge(doc, score, terms, tally, work));
+        fill(window, base, &mut self.excluded, work);
+        window.drain(|doc, score, terms| self.judge(doc, score, terms, tally, work));
         true
     }
 
     /// Returns the first document that can still match: one that no list has passed, nor any of what
-    /// is required.
+    /// is necessary.
     fn next_candidate(&self) -> DocId {
         let next = |lists: &mut dyn Iterator<Item = &Cursor>| lists.map(Cursor::doc).min();
-        let required = self.ranked.plan.required.iter().map(|required| {
+        let required = self.ranked.plan.necessary.iter().map(|required| {
             next(&mut self.lists.iter().filter(|list| list.terms() & required != 0)).unwrap_or(TERMINATED)
         });
         let first = next(&mut self.lists.iter()).unwrap_or(TERMINATED);
@@ -241,8 +246,7 @@ impl Scan<'_> {
 
     /// Counts a matching document, and ranks it if that can change the page.
     fn judge(&mut self, doc: DocId, score: f32, terms: u64, tally: &mut Tally<'_>, work: &mut Work) {
-        let has_all = self.ranked.plan.required.iter().all(|required| terms & required != 0);
-        if !has_all || !self.filter.is_alive(doc) {
+        if !self.ranked.plan.wanted.holds(terms) || !self.filter.is_alive(doc) {
             return;
         }
         tally.matched += 1;
@@ -282,7 +286,6 @@ impl Scan<'_> {
 
 /// Adds every list's documents of the window that begins at `base`.
 fn fill(window: &mut Window, base: DocId, lists: &mut [Cursor], work: &mut Work) {
-    window.move_to(base);
     for list in lists {
         list.skip_to(base);
         work.postings += list.add_to(window);

@@ -7,6 +7,7 @@ use crate::index::Snapshot;
 use crate::model::Field;
 
 use super::collect::{Ranked, RankedList, quantised};
+use super::forms::Forms;
 use super::gather::Found;
 use super::lists::Cursor;
 use super::plan::Sought;
@@ -37,8 +38,8 @@ pub struct Part {
     pub boost: f32,
     /// How much the word tells: rarer words more.
     pub idf: f32,
-    /// How often it stands there.
-    pub frequency: u32,
+    /// How often it stands there. Near spellings and words out of place count less than 1.
+    pub frequency: f32,
     /// Length of the field here, in tokens, as stored in 8 bits.
     pub length: u32,
     /// Mean length of the field, in tokens.
@@ -101,11 +102,13 @@ fn part(snapshot: &Snapshot, list: &RankedList<'_>, found: &Found, is_pair: bool
 fn name(sought: &Sought) -> String {
     match sought {
         Sought::Token(token) => token.clone(),
-        Sought::Phrase(phrase) => {
+        Sought::Forms(Forms { label, .. }) | Sought::Pattern(label, _) => label.clone(),
+        Sought::Phrase(phrase, slop) => {
             let tokens: Vec<_> = phrase.iter().map(|(_, token)| token.as_str()).collect();
             // Words want a blank between them, characters of scripts without spaces do not.
             let is_solo = tokens.iter().all(|token| token.chars().count() == 1 && !token.is_ascii());
-            tokens.join(if is_solo { "" } else { " " })
+            let phrase = tokens.join(if is_solo { "" } else { " " });
+            if *slop > 0 { format!("\"{phrase}\"~{slop}") } else { phrase }
         }
     }
 }

@@ -20,6 +20,8 @@ use crate::error::Result;
 use crate::index::{Snapshot, failed};
 use crate::model::Field;
 
+use super::forms::Forms;
+use super::near::{Places, near};
 use super::plan::Sought;
 
 const K1: f32 = 1.2;
@@ -36,6 +38,9 @@ pub(super) struct Window {
     scores: Box<[f32]>,
     terms: Box<[u64]>,
     matched: [u64; WINDOW / 64],
+    /// How often documents hold the forms of one list, while it is added.
+    frequencies: Box<[f32]>,
+    counted: [u64; WINDOW / 64],
 }
 
 impl Window {
@@ -46,6 +51,8 @@ impl Window {
             scores: vec![0.0; WINDOW].into_boxed_slice(),
             terms: vec![0; WINDOW].into_boxed_slice(),
             matched: [0; WINDOW / 64],
+            frequencies: vec![0.0; WINDOW].into_boxed_slice(),
+            counted: [0; WINDOW / 64],
         }
     }
 
@@ -55,21 +62,39 @@ impl Window {
             base.saturating_add(u32::try_from(WINDOW).expect("a window fits a document id")).min(TERMINATED);
     }
 
-    /// Hands out every document that is not in `excluded`, with its score and terms, and empties
-    /// both windows.
-    pub(super) fn drain(&mut self, excluded: &mut Self, mut visit: impl FnMut(DocId, f32, u64)) {
+    /// Hands out every document with its score and terms, and empties the window.
+    pub(super) fn drain(&mut self, mut visit: impl FnMut(DocId, f32, u64)) {
         for word in 0..WINDOW / 64 {
             let mut bits = std::mem::take(&mut self.matched[word]);
-            let out = std::mem::take(&mut excluded.matched[word]);
             while bits != 0 {
-                let bit = bits.trailing_zeros() as usize;
+                let at = word * 64 + bits.trailing_zeros() as usize;
                 bits &= bits - 1;
-                let at = word * 64 + bit;
                 let score = std::mem::take(&mut self.scores[at]);
                 let terms = std::mem::take(&mut self.terms[at]);
-                if out >> bit & 1 == 0 {
-                    visit(self.base + u32::try_from(at).expect("a window fits a document id"), score, terms);
-                }
+                visit(self.base + u32::try_from(at).expect("a window fits a document id"), score, terms);
+            }
+        }
+    }
+
+    /// Counts a form of a list that is being added.
+    #[inline]
+    fn count(&mut self, doc: DocId, frequency: f32) {
+        debug_assert!((self.base..self.end).contains(&doc));
+        let at = (doc - self.base) as usize;
+        self.frequencies[at] += frequency;
+        self.counted[at / 64] |= 1 << (at % 64);
+    }
+
+    /// Adds every document that was counted, once, with the score of its frequency.
+    fn add_counted(&mut self, terms: u64, mut score: impl FnMut(DocId, f32) -> f32) {
+        for word in 0..WINDOW / 64 {
+            let mut bits = std::mem::take(&mut self.counted[word]);
+            while bits != 0 {
+                let at = word * 64 + bits.trailing_zeros() as usize;
+                bits &= bits - 1;
+                let doc = self.base + u32::try_from(at).expect("a window fits a document id");
+                let frequency = std::mem::take(&mut self.frequencies[at]);
+                self.add(doc, score(doc, frequency), terms);
             }
         }
     }
@@ -123,9 +148,7 @@ pub(super) struct Worth {
 
 impl Worth {
     #[inline]
-    pub(super) fn score(&self, norm_id: u8, frequency: u32) -> f32 {
-        #[expect(clippy::cast_precision_loss, reason = "frequencies are small")]
-        let frequency = frequency as f32;
+    pub(super) fn score(&self, norm_id: u8, frequency: f32) -> f32 {
         let saturated = frequency * (K1 + 1.0) / (frequency + self.norms.by_id[usize::from(norm_id)]);
         self.boost * self.idf * (DELTA + saturated)
     }
@@ -153,10 +176,8 @@ pub(super) struct Cursor {
 
 #[expect(clippy::large_enum_variant, reason = "most cursors are the large one, and a query has few")]
 enum CursorKind {
-    Token {
-        postings: BlockSegmentPostings,
-        at: usize,
-    },
+    Token(TokenCursor),
+    Forms(Vec<(TokenCursor, f32)>),
     Phrase(PhraseCursor),
     /// Answers for single documents only, so that opening it costs no search for the first.
     Check(PhraseMatcher),
@@ -191,14 +212,20 @@ impl Cursor {
         let open = || -> tantivy::Result<Option<Self>> {
             let Some(norms) = segment.fieldnorms_readers().get_field(field)? else { return Ok(None) };
             let kind = match sought {
-                Sought::Token(token) => {
-                    let term = tantivy::Term::from_field_text(field, token);
-                    let index = segment.inverted_index(field)?;
-                    index
-                        .read_block_postings(&term, IndexRecordOption::WithFreqs)?
-                        .map(|postings| CursorKind::Token { postings, at: 0 })
+                Sought::Token(token) => TokenCursor::open(segment, field, token)?.map(CursorKind::Token),
+                Sought::Forms(Forms { forms, .. }) => {
+                    let mut cursors = Vec::new();
+                    for (token, weight) in forms {
+                        let cursor = TokenCursor::open(segment, field, token)?;
+                        cursors.extend(cursor.map(|cursor| (cursor, *weight)));
+                    }
+                    (!cursors.is_empty()).then_some(CursorKind::Forms(cursors))
                 }
-                Sought::Phrase(phrase) => PhraseMatcher::open(segment, field, phrase)?.map(CursorKind::Check),
+                // Nothing, until the dictionaries say what it stands for.
+                Sought::Pattern(..) => None,
+                Sought::Phrase(phrase, slop) => {
+                    PhraseMatcher::open(segment, field, phrase, *slop)?.map(CursorKind::Check)
+                }
             };
             Ok(kind.map(|kind| Self { kind, norms, worth, terms }))
         };
@@ -208,11 +235,8 @@ impl Cursor {
     /// Moves to the first document at or after `doc`.
     pub(super) fn skip_to(&mut self, doc: DocId) {
         match &mut self.kind {
-            CursorKind::Token { postings, at } => {
-                if *at < postings.block_len() && postings.doc(*at) < doc {
-                    *at = postings.seek(doc);
-                }
-            }
+            CursorKind::Token(token) => token.skip_to(doc),
+            CursorKind::Forms(forms) => forms.iter_mut().for_each(|(form, _)| form.skip_to(doc)),
             CursorKind::Phrase(phrase) => phrase.skip_to(doc),
             CursorKind::Check(_) => {}
         }
@@ -221,57 +245,52 @@ impl Cursor {
     /// Returns the next document not yet added.
     pub(super) fn doc(&self) -> DocId {
         match &self.kind {
-            CursorKind::Token { postings, at } if *at < postings.block_len() => postings.doc(*at),
-            CursorKind::Token { .. } | CursorKind::Check(_) => TERMINATED,
+            CursorKind::Token(token) => token.doc(),
+            CursorKind::Forms(forms) => forms.iter().map(|(form, _)| form.doc()).min().unwrap_or(TERMINATED),
+            CursorKind::Check(_) => TERMINATED,
             CursorKind::Phrase(phrase) => phrase.doc,
         }
     }
 
-    /// Adds every document before the window's end. Returns how many there were.
+    /// Adds every document before the window's end. Returns how many postings were read.
     pub(super) fn add_to(&mut self, window: &mut Window) -> u64 {
         let Self { kind, norms, worth, terms } = self;
-        let mut added = 0;
+        let end = window.end;
         match kind {
-            CursorKind::Token { postings, at } => loop {
-                let length = postings.block_len();
-                let docs = &postings.docs()[*at..length];
-                let inside = if docs.last().is_some_and(|last| *last < window.end) {
-                    docs.len()
-                } else {
-                    docs.partition_point(|doc| *doc < window.end)
-                };
-                let frequencies = &postings.freqs()[*at..*at + inside];
-                for (doc, frequency) in docs[..inside].iter().zip(frequencies) {
-                    window.add(*doc, worth.score(norms.fieldnorm_id(*doc), *frequency), *terms);
+            CursorKind::Token(token) => token.walk(end, |doc, frequency| {
+                window.add(doc, worth.score(norms.fieldnorm_id(doc), frequency), *terms);
+            }),
+            CursorKind::Forms(forms) => {
+                let mut read = 0;
+                for (form, weight) in forms {
+                    read += form.walk(end, |doc, frequency| window.count(doc, *weight * frequency));
                 }
-                added += inside as u64;
-                *at += inside;
-                if *at < length || length == 0 {
-                    return added;
-                }
-                postings.advance();
-                *at = 0;
-            },
+                window.add_counted(*terms, |doc, frequency| worth.score(norms.fieldnorm_id(doc), frequency));
+                read
+            }
             CursorKind::Check(_) => 0,
             CursorKind::Phrase(phrase) => {
-                while phrase.doc < window.end {
+                let mut read = 0;
+                while phrase.doc < end {
                     let score = worth.score(norms.fieldnorm_id(phrase.doc), phrase.frequency);
                     window.add(phrase.doc, score, *terms);
-                    added += 1;
+                    read += 1;
                     phrase.advance();
                 }
-                added
+                read
             }
         }
     }
 
     /// Returns the frequency, length and score at one document, moving there; `None` if the list
     /// does not hold it. Documents must be asked for in order.
-    pub(super) fn at(&mut self, doc: DocId) -> Option<(u32, u32, f32)> {
+    pub(super) fn at(&mut self, doc: DocId) -> Option<(f32, u32, f32)> {
         let frequency = match &mut self.kind {
-            CursorKind::Token { postings, at } => {
-                *at = postings.seek(doc);
-                (*at < postings.block_len() && postings.doc(*at) == doc).then(|| postings.freq(*at))
+            CursorKind::Token(token) => token.at(doc),
+            CursorKind::Forms(forms) => {
+                let held = forms.iter_mut().filter_map(|(form, weight)| Some(*weight * form.at(doc)?));
+                // The same order as in a window, so that the sum is the same to the bit.
+                held.fold(None, |sum, frequency| Some(sum.unwrap_or(0.0) + frequency))
             }
             CursorKind::Phrase(PhraseCursor { matcher, .. }) | CursorKind::Check(matcher) => matcher.at(doc),
         }?;
@@ -288,17 +307,84 @@ impl Cursor {
     }
 }
 
+/// The documents of a token, in order.
+struct TokenCursor {
+    postings: BlockSegmentPostings,
+    /// Place in the present block.
+    at: usize,
+}
+
+impl TokenCursor {
+    fn open(
+        segment: &SegmentReader,
+        field: tantivy::schema::Field,
+        token: &str,
+    ) -> tantivy::Result<Option<Self>> {
+        let term = tantivy::Term::from_field_text(field, token);
+        let postings =
+            segment.inverted_index(field)?.read_block_postings(&term, IndexRecordOption::WithFreqs)?;
+        Ok(postings.map(|postings| Self { postings, at: 0 }))
+    }
+
+    fn doc(&self) -> DocId {
+        if self.at < self.postings.block_len() { self.postings.doc(self.at) } else { TERMINATED }
+    }
+
+    fn skip_to(&mut self, doc: DocId) {
+        if self.doc() < doc {
+            self.at = self.postings.seek(doc);
+        }
+    }
+
+    /// Returns the frequency at one document, moving there.
+    fn at(&mut self, doc: DocId) -> Option<f32> {
+        self.at = self.postings.seek(doc);
+        (self.doc() == doc).then(|| frequency(self.postings.freq(self.at)))
+    }
+
+    /// Visits every document before `end`. Returns how many there were.
+    #[inline]
+    fn walk(&mut self, end: DocId, mut visit: impl FnMut(DocId, f32)) -> u64 {
+        let mut visited = 0;
+        loop {
+            let length = self.postings.block_len();
+            let docs = &self.postings.docs()[self.at..length];
+            let inside = if docs.last().is_some_and(|last| *last < end) {
+                docs.len()
+            } else {
+                docs.partition_point(|doc| *doc < end)
+            };
+            let frequencies = &self.postings.freqs()[self.at..self.at + inside];
+            for (doc, count) in docs[..inside].iter().zip(frequencies) {
+                visit(*doc, frequency(*count));
+            }
+            visited += inside as u64;
+            self.at += inside;
+            if self.at < length || length == 0 {
+                return visited;
+            }
+            self.postings.advance();
+            self.at = 0;
+        }
+    }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "frequencies are small")]
+fn frequency(count: u32) -> f32 {
+    count as f32
+}
+
 /// The documents of a phrase, in order.
 struct PhraseCursor {
     matcher: PhraseMatcher,
     doc: DocId,
-    frequency: u32,
+    frequency: f32,
 }
 
 impl PhraseCursor {
     fn over(matcher: PhraseMatcher) -> Self {
         let first = matcher.rarest().doc();
-        let mut cursor = Self { matcher, doc: first, frequency: 0 };
+        let mut cursor = Self { matcher, doc: first, frequency: 0.0 };
         cursor.settle(first);
         cursor
     }
@@ -328,12 +414,13 @@ impl PhraseCursor {
     }
 }
 
-/// Checks documents for tokens at given distances.
+/// Checks documents for tokens at given distances, or so far out of place.
 struct PhraseMatcher {
     /// By rising document frequency: the rarest decides first.
     tokens: Vec<(u32, SegmentPostings)>,
+    slop: u32,
     starts: Vec<u32>,
-    positions: Vec<u32>,
+    positions: Vec<Vec<u32>>,
 }
 
 impl PhraseMatcher {
@@ -341,6 +428,7 @@ impl PhraseMatcher {
         segment: &SegmentReader,
         field: tantivy::schema::Field,
         phrase: &[(u32, String)],
+        slop: u32,
     ) -> tantivy::Result<Option<Self>> {
         let index = segment.inverted_index(field)?;
         let mut tokens = Vec::with_capacity(phrase.len());
@@ -352,7 +440,8 @@ impl PhraseMatcher {
             }
         }
         tokens.sort_by_key(|(_, postings)| postings.doc_freq());
-        Ok(Some(Self { tokens, starts: Vec::new(), positions: Vec::new() }))
+        let positions = vec![Vec::new(); tokens.len()];
+        Ok(Some(Self { tokens, slop, starts: Vec::new(), positions }))
     }
 
     fn rarest(&self) -> &SegmentPostings {
@@ -363,9 +452,9 @@ impl PhraseMatcher {
         &mut self.tokens.first_mut().expect("a phrase has tokens").1
     }
 
-    /// Returns how often the phrase stands in a document; `None` if it does not. Documents must be
-    /// asked for in order.
-    fn at(&mut self, doc: DocId) -> Option<u32> {
+    /// Returns how often the phrase stands in a document, words out of place counting less; `None`
+    /// if it does not. Documents must be asked for in order.
+    fn at(&mut self, doc: DocId) -> Option<f32> {
         for (_, postings) in &mut self.tokens {
             if postings.doc() < doc {
                 postings.seek(doc);
@@ -374,14 +463,18 @@ impl PhraseMatcher {
                 return None;
             }
         }
+        let found = if self.slop == 0 { frequency(self.in_place()) } else { self.out_of_place() };
+        (found > 0.0).then_some(found)
+    }
+
+    fn in_place(&mut self) -> u32 {
         let (distance, postings) = self.tokens.first_mut().expect("a phrase has tokens");
         postings.positions(&mut self.starts);
         let distance = *distance;
         self.starts.retain(|position| *position >= distance);
         self.starts.iter_mut().for_each(|position| *position -= distance);
-        for (distance, postings) in &mut self.tokens[1..] {
-            postings.positions(&mut self.positions);
-            let positions = &self.positions;
+        for ((distance, postings), positions) in self.tokens[1..].iter_mut().zip(&mut self.positions) {
+            postings.positions(positions);
             let mut at = 0;
             self.starts.retain(|start| {
                 let wanted = start + *distance;
@@ -389,6 +482,18 @@ impl PhraseMatcher {
                 positions.get(at) == Some(&wanted)
             });
         }
-        u32::try_from(self.starts.len()).ok().filter(|count| *count > 0)
+        u32::try_from(self.starts.len()).unwrap_or(u32::MAX)
+    }
+
+    fn out_of_place(&mut self) -> f32 {
+        for ((_, postings), positions) in self.tokens.iter_mut().zip(&mut self.positions) {
+            postings.positions(positions);
+        }
+        let words = self.tokens.iter().zip(&self.positions);
+        let words: Vec<Places<'_>> =
+            words.map(|((distance, _), positions)| Places { distance: *distance, positions }).collect();
+        let mut found = 0.0;
+        near(&words, self.slop, |_, off| found += 1.0 / (1.0 + frequency(off)));
+        found
     }
 }

@@ -1,26 +1,33 @@
 //! Lowers a query to posting lists: which terms in which fields, what they are worth, what must
 //! and must not be there. Pure: opens no segment, reads no clock.
 
-use crate::limits::{QUERY_RUN_CHARS_MAX, QUERY_TERMS_MAX};
+use crate::limits::{QUERY_EXCLUDED_MAX, QUERY_RUN_CHARS_MAX, QUERY_TERMS_MAX, QUERY_UNREADABLE_NAMED_MAX};
 use crate::model::{Field, Warning};
-use crate::query::{Clause, Occur, Query};
-use crate::text::{Analyzer, Kind, segment_words};
+use crate::query::{Clause, Node, Occur, Query, Scope, simplify};
+use crate::text::{Analyzer, Kind, fold, segment_words};
 
+use super::forms::{Forms, Pattern};
 use super::request::{Match, SearchRequest};
+use super::wanted::Wanted;
 
 /// The lists that answer a query.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Plan {
     /// What a hit can be said to hold, as typed; a list names the ones it stands for by bit.
     pub(super) terms: Vec<Term>,
-    /// Lists that make a document a match, each in every searched field.
+    /// Lists that make a document a match, each in every searched field of its own.
     pub(super) lists: Vec<List>,
-    /// Neighbouring words of the query: side by side in one field they add to the score.
+    /// Neighbouring words of one group: side by side in one field they add to the score.
     pub(super) pairs: Vec<List>,
-    /// For each required clause, the terms of which one must be there.
-    pub(super) required: Vec<u64>,
-    /// Lists whose documents are no match.
+    /// Lists that are only asked for what a document must not hold, and add nothing to its score.
+    /// Their bits are counted from the highest down.
     pub(super) excluded: Vec<List>,
+    /// Which documents match, by the bits of all lists.
+    pub(super) wanted: Wanted,
+    /// Sets of terms, of each of which every match holds one.
+    pub(super) necessary: Vec<u64>,
+    /// One word is not enough: the query says what must be there.
+    pub(super) demands: bool,
     /// The searched fields, with their boosts.
     pub(super) fields: Vec<(Field, f32)>,
     /// Factor on the score of pairs.
@@ -31,27 +38,52 @@ pub(super) struct Plan {
 }
 
 /// One thing that a hit may hold.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub(super) struct Term {
     /// As typed.
     pub(super) label: String,
     sought: Sought,
+    fields: Fields,
 }
 
 /// A list and the terms it stands for.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub(super) struct List {
     pub(super) sought: Sought,
     pub(super) terms: u64,
+    /// Where it is searched, if the request searches there.
+    pub(super) fields: Fields,
 }
 
 /// What a list holds.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub(super) enum Sought {
     /// Documents with a token.
     Token(String),
-    /// Documents with tokens at these distances from the first.
-    Phrase(Vec<(u32, String)>),
+    /// Documents with tokens at these distances from the first, or so far out of place in all.
+    Phrase(Vec<(u32, String)>, u32),
+    /// What is typed so stands for several tokens, which the snapshot's dictionaries tell.
+    Pattern(String, Pattern),
+    /// Documents with one of several tokens.
+    Forms(Forms),
+}
+
+/// A set of fields.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Fields(u8);
+
+impl Fields {
+    const ALL: Self = Self(u8::MAX);
+
+    pub(super) fn holds(self, field: Field) -> bool {
+        self.0 >> field as u8 & 1 == 1
+    }
+
+    fn within(self, scope: Option<Scope>) -> Self {
+        let Some(scope) = scope else { return self };
+        let inside = Field::ALL.into_iter().filter(|field| scope.holds(*field));
+        Self(self.0 & inside.fold(0, |all, field| all | 1 << field as u8))
+    }
 }
 
 /// How runs of scripts without spaces are read.
@@ -59,89 +91,193 @@ pub(super) enum Sought {
 pub(super) enum Reading {
     /// Short ones as a phrase, found exactly where they stand in the text.
     Strict,
-    /// All of them as dictionary words.
+    /// Those that no operator joins as dictionary words.
     Relaxed,
 }
 
 impl Plan {
     pub(super) fn of(query: &Query, request: &SearchRequest, reading: Reading) -> Self {
-        let mut plan = Self {
+        let clauses = simplify(query.clauses.clone());
+        let plan = Self {
             fields: request.fields(),
             phrase_boost: request.weights.phrase,
             warnings: query.warnings.clone(),
             ..Self::default()
         };
-        let mut analyzer = Analyzer::default();
+        let mut planner = Planner {
+            plan,
+            analyzer: Analyzer::default(),
+            matching: request.matching,
+            reading,
+            excluded: Vec::new(),
+            reserved: excluded_leaves(&clauses, false).min(QUERY_EXCLUDED_MAX),
+            unreadable: 0,
+        };
+        let place = Place { fields: Fields::ALL, is_excluded: false, is_outermost: true };
+        let wanted = planner.group(&clauses, place).unwrap_or_default();
+        Self { necessary: wanted.necessary(), wanted, ..planner.plan }
+    }
+}
+
+/// Counts the leaves under a `NOT`.
+fn excluded_leaves(clauses: &[Clause], is_excluded: bool) -> usize {
+    let count = |clause: &Clause| {
+        let is_excluded = is_excluded || clause.occur == Occur::MustNot;
+        match &clause.node {
+            Node::Group(inside) => excluded_leaves(inside, is_excluded),
+            _ => usize::from(is_excluded),
+        }
+    };
+    clauses.iter().map(count).sum()
+}
+
+/// Where in the tree a clause stands.
+#[derive(Clone, Copy)]
+struct Place {
+    fields: Fields,
+    /// Under a `NOT`: it is only asked for, and adds nothing to a score.
+    is_excluded: bool,
+    /// In no group but the query itself, where no operator says how clauses go together.
+    is_outermost: bool,
+}
+
+/// A plan in the making.
+struct Planner {
+    plan: Plan,
+    analyzer: Analyzer,
+    matching: Match,
+    reading: Reading,
+    /// Terms of the excluded lists, by bit from the highest down.
+    excluded: Vec<Term>,
+    /// Bits that are kept for them.
+    reserved: usize,
+    /// Clauses that hold nothing to search for.
+    unreadable: usize,
+}
+
+/// A clause without groups, as it is lowered.
+struct Leaf<'a> {
+    /// As typed.
+    label: &'a str,
+    place: Place,
+    /// It must be there: its words stand together, and all of them count.
+    required: bool,
+    /// No operator stands at it.
+    is_loose: bool,
+}
+
+impl Planner {
+    /// Lowers a group; `None` if nothing of it can be found.
+    fn group(&mut self, clauses: &[Clause], place: Place) -> Option<Wanted> {
+        let (mut must, mut should, mut not) = (Vec::new(), Vec::new(), Vec::new());
         let mut before = None;
-        for clause in &query.clauses {
-            let tokens = tokens(&mut analyzer, &clause.text);
-            if tokens.is_empty() {
-                let message = format!("\"{}\" holds no letter or digit and was not searched", clause.text);
-                plan.warnings.push(Warning::new("nothing-to-search", message));
-                continue;
+        for clause in clauses {
+            let is_not = clause.occur == Occur::MustNot;
+            let required =
+                clause.occur == Occur::Must || (place.is_outermost && self.matching == Match::All && !is_not);
+            let inside = Place {
+                fields: place.fields.within(clause.scope),
+                is_excluded: place.is_excluded || is_not,
+                ..place
+            };
+            let is_loose = place.is_outermost && clause.occur == Occur::Should;
+            let Some(wanted) = self.node(&clause.node, inside, required, is_loose, &mut before) else { continue };
+            match clause.occur {
+                Occur::MustNot => not.push(Wanted::Not(Box::new(wanted))),
+                _ if required => must.push(wanted),
+                _ => should.push(wanted),
             }
-            plan.clause(clause, &tokens, request.matching, reading, &mut before);
         }
-        plan
+        self.plan.demands |= !must.is_empty() && !place.is_excluded;
+        let found = if must.is_empty() { Wanted::any(should) } else { Wanted::all(must) }?;
+        Wanted::all(std::iter::once(found).chain(not).collect())
     }
 
-    fn clause(
+    fn node(
         &mut self,
-        clause: &Clause,
-        tokens: &[Owned],
-        matching: Match,
-        reading: Reading,
+        node: &Node,
+        place: Place,
+        required: bool,
+        is_loose: bool,
         before: &mut Before,
-    ) {
-        let required = clause.occur == Occur::Must || matching == Match::All;
-        if clause.occur == Occur::MustNot {
-            if self.excluded.len() >= QUERY_TERMS_MAX {
-                return self.cut();
+    ) -> Option<Wanted> {
+        let (text, slop) = match node {
+            Node::Group(inside) => {
+                *before = None;
+                return self.group(inside, Place { is_outermost: false, ..place });
             }
-            self.excluded.extend(unit(tokens).into_iter().map(|sought| List { sought, terms: 0 }));
-            *before = None;
-        } else if clause.quoted {
-            self.strict_unit(&clause.text, tokens, true);
-            *before = None;
-        } else {
-            for run in runs(tokens) {
-                let label = &clause.text[run[0].from..run.last().expect("no run is empty").to];
-                if run.iter().any(|token| token.kind == Kind::Solo) {
-                    self.solo_run(label, run, required, reading);
-                    *before = None;
-                } else if required {
-                    self.strict_unit(label, run, true);
-                    *before = None;
-                } else {
-                    self.words(&clause.text, run, before);
-                }
-            }
+            Node::Phrase { text, slop } => (text, Some(*slop)),
+            Node::Text(text) | Node::Prefix(text) | Node::Fuzzy { text, .. } => (text, None),
+        };
+        let tokens = tokens(&mut self.analyzer, text);
+        if tokens.is_empty() {
+            self.unreadable(text);
+            return None;
         }
+        let label = node.to_string();
+        let pattern = pattern(node, &tokens);
+        let label = if pattern.is_some() || slop.is_some_and(|slop| slop > 0) { &label } else { text };
+        let leaf = Leaf { label, place, required, is_loose };
+        if let Some(pattern) = pattern {
+            *before = None;
+            let label = leaf.label.to_owned();
+            return self.strict(&leaf, vec![Sought::Pattern(label, pattern)]);
+        }
+        if let Node::Fuzzy { text, .. } = node {
+            let message = format!("~ at \"{text}\" is for one word of letters and was read as text");
+            self.warn("operator-as-text", message);
+        }
+        if place.is_excluded || slop.is_some() {
+            *before = None;
+            return self.strict(&leaf, unit(&tokens, slop.unwrap_or(0)));
+        }
+        self.text(&leaf, &tokens, before)
     }
 
-    /// A clause whose tokens must stand together, in order.
-    fn strict_unit(&mut self, label: &str, tokens: &[Owned], required: bool) {
-        let mut sought = unit(tokens).into_iter();
-        let Some(first) = sought.next() else { return };
-        let Some(bit) = self.term(label, first.clone()) else { return };
-        self.list(first, bit);
-        sought.for_each(|whole| self.list(whole, bit));
-        if required && !self.required.contains(&bit) {
-            self.required.push(bit);
+    /// Lowers what stood between blanks.
+    fn text(&mut self, leaf: &Leaf<'_>, tokens: &[Owned], before: &mut Before) -> Option<Wanted> {
+        let mut wanted = Vec::new();
+        for run in runs(tokens) {
+            let label = &leaf.label[run[0].from..run.last().expect("no run is empty").to];
+            let leaf = Leaf { label, ..*leaf };
+            if run.iter().any(|token| token.kind == Kind::Solo) {
+                wanted.extend(self.solo_run(&leaf, run));
+                *before = None;
+            } else if leaf.required {
+                wanted.extend(self.strict(&leaf, unit(run, 0)));
+                *before = None;
+            } else {
+                wanted.extend(self.words(&leaf, run, before));
+            }
         }
+        if leaf.required { Wanted::all(wanted) } else { Wanted::any(wanted) }
+    }
+
+    /// Lowers what must be there as one of these: a document with any holds the term.
+    fn strict(&mut self, leaf: &Leaf<'_>, sought: Vec<Sought>) -> Option<Wanted> {
+        let first = sought.first()?.clone();
+        let bit = self.term(leaf.label, first, leaf.place)?;
+        for sought in sought {
+            self.list(sought, bit, leaf.place);
+        }
+        Some(Wanted::Leaf(bit))
     }
 
     /// Words that count each by itself; the identifiers they form count once more.
-    fn words(&mut self, text: &str, run: &[Owned], before: &mut Before) {
+    fn words(&mut self, leaf: &Leaf<'_>, run: &[Owned], before: &mut Before) -> Option<Wanted> {
         let mut bits: Vec<(usize, u64)> = Vec::new();
+        let start = run[0].from;
         for token in run.iter().filter(|token| token.kind == Kind::Word) {
             let sought = Sought::Token(token.text.clone());
-            let Some(bit) = self.term(&text[token.from..token.to], sought.clone()) else { continue };
-            self.list(sought, bit);
-            if let Some((word, before_bit)) = before.take().filter(|(word, _)| *word != token.text) {
-                self.pair(word, token.text.clone(), before_bit | bit);
+            let label = &leaf.label[token.from - start..token.to - start];
+            let Some(bit) = self.term(label, sought.clone(), leaf.place) else { continue };
+            self.list(sought, bit, leaf.place);
+            let fields = leaf.place.fields;
+            let neighbour = before.take().filter(|(word, _, inside)| *word != token.text && *inside == fields);
+            if let Some((word, before_bit, _)) = neighbour {
+                self.pair(word, token.text.clone(), before_bit | bit, fields);
             }
-            *before = Some((token.text.clone(), bit));
+            *before = Some((token.text.clone(), bit, fields));
             bits.push((token.position, bit));
         }
         for whole in run.iter().filter(|token| token.kind == Kind::Whole) {
@@ -150,63 +286,108 @@ impl Plan {
             };
             let mask = bits.iter().filter(covered).fold(0, |mask, (_, bit)| mask | bit);
             if mask != 0 {
-                self.list(Sought::Token(whole.text.clone()), mask);
+                self.list(Sought::Token(whole.text.clone()), mask, leaf.place);
             }
         }
+        let all = bits.iter().fold(0, |all, (_, bit)| all | bit);
+        (all != 0).then_some(Wanted::Leaf(all))
     }
 
-    /// A run of a script without spaces: a phrase if it is short, dictionary words if not.
-    fn solo_run(&mut self, label: &str, run: &[Owned], required: bool, reading: Reading) {
-        let words = words_of_run(label, run);
+    /// A run of a script without spaces: a phrase if it is short, dictionary words if not. What an
+    /// operator joins is one thing: all of its words, and never other readings.
+    fn solo_run(&mut self, leaf: &Leaf<'_>, run: &[Owned]) -> Option<Wanted> {
+        let words = words_of_run(leaf.label, run);
         let length = run.iter().filter(|token| token.kind == Kind::Solo).count();
-        let as_phrase = reading == Reading::Strict && length <= QUERY_RUN_CHARS_MAX;
-        if as_phrase || words.len() < 2 {
-            self.can_relax |= words.len() > 1;
-            return self.strict_unit(label, run, required);
+        let is_strict = self.reading == Reading::Strict || !leaf.is_loose;
+        if (is_strict && length <= QUERY_RUN_CHARS_MAX) || words.len() < 2 {
+            self.plan.can_relax |= leaf.is_loose && words.len() > 1;
+            return self.strict(leaf, unit(run, 0));
         }
+        let mut wanted = Vec::new();
         for (word, tokens) in words {
-            self.strict_unit(word, &tokens, required);
+            wanted.extend(self.strict(&Leaf { label: word, ..*leaf }, unit(&tokens, 0)));
         }
+        if leaf.is_loose && !leaf.required { Wanted::any(wanted) } else { Wanted::all(wanted) }
     }
 
     /// Returns the bit of a term, a new one for a new term; `None` when there are too many.
-    fn term(&mut self, label: &str, sought: Sought) -> Option<u64> {
-        if let Some(at) = self.terms.iter().position(|term| term.sought == sought) {
-            return Some(1 << at);
+    fn term(&mut self, label: &str, sought: Sought, place: Place) -> Option<u64> {
+        let Place { fields, is_excluded, .. } = place;
+        let (terms, most) = if is_excluded {
+            (&mut self.excluded, self.reserved)
+        } else {
+            (&mut self.plan.terms, QUERY_TERMS_MAX - self.reserved)
+        };
+        let bit = |at: usize| if is_excluded { 1 << (63 - at) } else { 1 << at };
+        if let Some(at) = terms.iter().position(|term| term.sought == sought && term.fields == fields) {
+            return Some(bit(at));
         }
-        if self.terms.len() == QUERY_TERMS_MAX {
+        if terms.len() == most {
             self.cut();
             return None;
         }
-        self.terms.push(Term { label: label.to_owned(), sought });
-        Some(1 << (self.terms.len() - 1))
+        terms.push(Term { label: label.to_owned(), sought, fields });
+        Some(bit(terms.len() - 1))
     }
 
     fn cut(&mut self) {
-        let warning =
-            Warning::new("query-cut", format!("only the first {QUERY_TERMS_MAX} terms were searched"));
-        if !self.warnings.contains(&warning) {
-            self.warnings.push(warning);
+        self.warn("query-cut", format!("only the first {QUERY_TERMS_MAX} terms were searched"));
+    }
+
+    fn unreadable(&mut self, text: &str) {
+        let message = format!("\"{text}\" holds no letter or digit and was not searched");
+        if self.unreadable < QUERY_UNREADABLE_NAMED_MAX {
+            self.unreadable += usize::from(self.warn("nothing-to-search", message));
+        } else {
+            self.warn("nothing-to-search", "more parts hold no letter or digit and were not searched".to_owned());
         }
     }
 
-    fn list(&mut self, sought: Sought, terms: u64) {
-        match self.lists.iter_mut().find(|list| list.sought == sought) {
+    /// Warns once of each thing; returns whether it did.
+    fn warn(&mut self, kind: &'static str, message: String) -> bool {
+        let warning = Warning::new(kind, message);
+        let is_new = !self.plan.warnings.contains(&warning);
+        if is_new {
+            self.plan.warnings.push(warning);
+        }
+        is_new
+    }
+
+    fn list(&mut self, sought: Sought, terms: u64, place: Place) {
+        let fields = place.fields;
+        let lists = if place.is_excluded { &mut self.plan.excluded } else { &mut self.plan.lists };
+        match lists.iter_mut().find(|list| list.sought == sought && list.fields == fields) {
             Some(list) => list.terms |= terms,
-            None => self.lists.push(List { sought, terms }),
+            None => lists.push(List { sought, terms, fields }),
         }
     }
 
-    fn pair(&mut self, first: String, second: String, terms: u64) {
-        let pair = List { sought: Sought::Phrase(vec![(0, first), (1, second)]), terms };
-        if !self.pairs.contains(&pair) {
-            self.pairs.push(pair);
+    fn pair(&mut self, first: String, second: String, terms: u64, fields: Fields) {
+        let pair = List { sought: Sought::Phrase(vec![(0, first), (1, second)], 0), terms, fields };
+        if !self.plan.pairs.contains(&pair) {
+            self.plan.pairs.push(pair);
         }
     }
 }
 
+/// Returns what a word with `*` or `~` stands for; `None` where it is text. Scripts without spaces
+/// are found by character: what begins with a run of them is found by the run.
+fn pattern(node: &Node, tokens: &[Owned]) -> Option<Pattern> {
+    if tokens.iter().any(|token| token.kind == Kind::Solo) {
+        return None;
+    }
+    match node {
+        Node::Prefix(text) => Some(Pattern::Prefix(fold(&text[tokens[0].from..]))),
+        Node::Fuzzy { edits, .. } => match unit(tokens, 0).pop()? {
+            Sought::Token(token) => Some(Pattern::Fuzzy(token, *edits)),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
 /// The word before, if the next one would be its neighbour.
-type Before = Option<(String, u64)>;
+type Before = Option<(String, u64, Fields)>;
 
 /// A token, owned.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -236,7 +417,7 @@ fn tokens(analyzer: &mut Analyzer, text: &str) -> Vec<Owned> {
 }
 
 /// Returns the phrase over the lane, and the stacked tokens that cover all of it.
-fn unit(tokens: &[Owned]) -> Vec<Sought> {
+fn unit(tokens: &[Owned], slop: u32) -> Vec<Sought> {
     let lane: Vec<&Owned> =
         tokens.iter().filter(|token| token.kind != Kind::Whole).take(QUERY_TERMS_MAX).collect();
     let (Some(first), Some(last)) = (lane.first(), lane.last()) else { return Vec::new() };
@@ -250,7 +431,7 @@ fn unit(tokens: &[Owned]) -> Vec<Sought> {
         Sought::Token(first.text.clone())
     } else {
         let distance = |token: &&Owned| u32::try_from(token.position - first.position).unwrap_or(u32::MAX);
-        Sought::Phrase(lane.iter().map(|token| (distance(token), token.text.clone())).collect())
+        Sought::Phrase(lane.iter().map(|token| (distance(token), token.text.clone())).collect(), slop)
     };
     let wholes = tokens.iter().filter(covers).map(|token| Sought::Token(token.text.clone()));
     std::iter::once(phrase).chain(wholes).collect()
@@ -312,10 +493,27 @@ mod tests {
     fn show(sought: &Sought) -> String {
         match sought {
             Sought::Token(token) => token.clone(),
-            Sought::Phrase(phrase) => {
+            Sought::Phrase(phrase, slop) => {
                 let words: Vec<_> = phrase.iter().map(|(at, word)| format!("{at}:{word}")).collect();
-                format!("({})", words.join(" "))
+                let slop = if *slop > 0 { format!("~{slop}") } else { String::new() };
+                format!("({}){slop}", words.join(" "))
             }
+            Sought::Pattern(_, pattern) => format!("{pattern:?}"),
+            Sought::Forms(forms) => forms.label.clone(),
+        }
+    }
+
+    fn show_wanted(wanted: &Wanted) -> String {
+        let several = |of: &[Wanted], name: &str| {
+            let of: Vec<_> = of.iter().map(show_wanted).collect();
+            format!("({})", of.join(name))
+        };
+        match wanted {
+            Wanted::Leaf(terms) if *terms > u64::from(u32::MAX) => format!("x{:b}", terms.reverse_bits()),
+            Wanted::Leaf(terms) => format!("{terms:b}"),
+            Wanted::All(of) => several(of, " & "),
+            Wanted::Any(of) => several(of, " | "),
+            Wanted::Not(not) => format!("!{}", show_wanted(not)),
         }
     }
 
@@ -324,7 +522,11 @@ mod tests {
         request.matching = matching;
         let plan = Plan::of(&parse(typed), &request, reading);
         let labels: Vec<_> = plan.terms.iter().map(|term| term.label.as_str()).collect();
-        let list = |list: &List| format!("{}={:b}", show(&list.sought), list.terms);
+        let list = |list: &List| {
+            let fields: Vec<_> = Field::ALL.into_iter().filter(|field| list.fields.holds(*field)).collect();
+            let scope = if fields.len() < 6 { format!("{fields:?}") } else { String::new() };
+            format!("{}{scope}={:b}", show(&list.sought), list.terms)
+        };
         let lists: Vec<_> = plan.lists.iter().map(list).collect();
         let pairs: Vec<_> = plan.pairs.iter().map(list).collect();
         let excluded: Vec<_> = plan.excluded.iter().map(|list| show(&list.sought)).collect();
@@ -334,8 +536,8 @@ mod tests {
                 shown += &format!(" | {name} {}", values.join(" "));
             }
         }
-        if !plan.required.is_empty() {
-            shown += &format!(" | required {:b}", plan.required.iter().fold(0, |all, one| all | one));
+        if plan.demands || !plan.excluded.is_empty() {
+            shown += &format!(" | wanted {}", show_wanted(&plan.wanted));
         }
         expected.assert_eq(&shown);
     }
@@ -413,5 +615,47 @@ mod tests {
             Reading::Strict,
             &expect!["lock order | lock=1 order=10 | required 11"],
         );
+    }
+
+    #[test]
+    fn groups_nest() {
+        check("(a OR b) AND c NOT (d AND e)", expect![[r#""#]]);
+        check("a AND b OR c", expect![[r#""#]]);
+        check("a (lock order) bug", expect![[r#""#]]);
+    }
+
+    #[test]
+    fn a_field_is_a_list_of_its_own() {
+        check("lock title:lock did:(run NOT rm)", expect![[r#""#]]);
+    }
+
+    #[test]
+    fn patterns_are_terms() {
+        check("sp_new* Quokkavile~ \"a b\"~2 NOT no*", expect![[r#""#]]);
+        check("北京* 北京~1", expect![[r#""#]]);
+    }
+
+    #[test]
+    fn an_operator_is_never_relaxed() {
+        let expected = expect![[r#""#]];
+        check_reading("记忆断裂 OR 数据库连接", Match::Any, Reading::Relaxed, &expected);
+        let expected = expect![[r#""#]];
+        check_reading("记忆断裂 +数据库连接 NOT 天气预报", Match::Any, Reading::Relaxed, &expected);
+    }
+
+    #[test]
+    fn what_is_excluded_is_kept_before_what_is_scored() {
+        let words: Vec<String> = (0..100).map(|word| format!("w{word}x")).collect();
+        let query = parse(&format!("{} NOT disk", words.join(" ")));
+        let plan = Plan::of(&query, &SearchRequest::new("w"), Reading::Strict);
+        assert_eq!((plan.terms.len(), plan.excluded.len()), (QUERY_TERMS_MAX - 1, 1));
+    }
+
+    #[test]
+    fn any_query_has_a_plan() {
+        for typed in ["\"".repeat(5_000), "(".repeat(9_000), "x y ".repeat(4_000), "! @ # ".repeat(3_000)] {
+            let plan = Plan::of(&parse(&typed), &SearchRequest::new(""), Reading::Strict);
+            assert!(plan.warnings.len() <= 10, "{:?}", plan.warnings);
+        }
     }
 }

@@ -97,7 +97,8 @@ fn answer(
     filter: &mut Filter,
 ) -> Result<(Page, Outcome)> {
     let request = asked.request;
-    let plan = Plan::of(asked.query, request, reading);
+    let mut plan = Plan::of(asked.query, request, reading);
+    plan.expand(asked.snapshot)?;
     let order = Order::of(asked.snapshot, request)?;
     let ranked = Ranked::of(asked.snapshot, &plan, order, request.prune)?;
     let mut work = Work::default();
@@ -239,7 +240,7 @@ fn warnings(
         );
     } else if stale > 0 {
         // Said already.
-    } else if !plan.required.is_empty() {
+    } else if plan.demands {
         let labels: Vec<_> = plan.terms.iter().map(|term| format!("\"{}\"", term.label)).collect();
         warn("no-match", format!("no message holds all that is required among {}", labels.join(", ")));
     } else if ranked.unknown == 0 {

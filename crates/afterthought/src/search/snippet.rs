@@ -7,6 +7,7 @@ use crate::limits::{SNIPPET_CHARS_MAX, SNIPPET_MARKS_MAX, SNIPPET_SCAN_BYTES_MAX
 use crate::text::{Analyzer, Kind, Tokens};
 
 use super::collect::Ranked;
+use super::near::{Places, near};
 use super::plan::Sought;
 
 /// Matches that are looked at in one text; more of them show nothing new.
@@ -15,9 +16,12 @@ const MATCHES_MAX: usize = 2_000;
 const SNAP_CHARS_MAX: usize = 20;
 
 /// What to look for in a text.
+#[derive(Default)]
 pub(super) struct Needles {
     tokens: HashMap<String, u64>,
     phrases: Vec<(Vec<(u32, String)>, u64)>,
+    /// Phrases whose words may be out of place, by so much.
+    loose: Vec<(Vec<(u32, String)>, u32, u64)>,
     /// How much each term tells, by bit.
     weights: Vec<f32>,
 }
@@ -45,7 +49,7 @@ struct Match {
 impl Needles {
     pub(super) fn of(ranked: &Ranked<'_>) -> Self {
         let mut needles =
-            Self { tokens: HashMap::new(), phrases: Vec::new(), weights: vec![0.0; ranked.plan.terms.len()] };
+            Self { weights: vec![0.0; ranked.plan.terms.len()], ..Self::default() };
         for list in &ranked.lists {
             for (bit, weight) in needles.weights.iter_mut().enumerate() {
                 if list.list.terms >> bit & 1 == 1 {
@@ -55,11 +59,20 @@ impl Needles {
         }
         for list in &ranked.plan.lists {
             match &list.sought {
-                Sought::Token(token) => *needles.tokens.entry(token.clone()).or_default() |= list.terms,
-                Sought::Phrase(phrase) => needles.phrases.push((phrase.clone(), list.terms)),
+                Sought::Token(token) => needles.token(token, list.terms),
+                Sought::Forms(forms) => {
+                    forms.forms.iter().for_each(|(token, _)| needles.token(token, list.terms));
+                }
+                Sought::Pattern(..) => {}
+                Sought::Phrase(phrase, 0) => needles.phrases.push((phrase.clone(), list.terms)),
+                Sought::Phrase(phrase, slop) => needles.loose.push((phrase.clone(), *slop, list.terms)),
             }
         }
         needles
+    }
+
+    fn token(&mut self, token: &str, terms: u64) {
+        *self.tokens.entry(token.to_owned()).or_default() |= terms;
     }
 
     /// Returns the best piece of a text; its beginning if nothing is found in the part read.
@@ -73,6 +86,7 @@ impl Needles {
     fn matches(&self, mut tokens: Tokens<'_>, text: &str) -> Vec<Match> {
         let mut found = Vec::new();
         let mut phrases: Vec<Vec<PhraseState>> = vec![Vec::new(); self.phrases.len()];
+        let mut loose: Vec<LooseWords> = self.loose.iter().map(|(phrase, ..)| vec![Vec::new(); phrase.len()]).collect();
         while let Some(token) = tokens.advance() {
             if found.len() >= MATCHES_MAX {
                 break;
@@ -96,6 +110,17 @@ impl Needles {
                 }
                 states.retain(|state| state.next < phrase.len());
             }
+            for ((phrase, ..), words) in self.loose.iter().zip(&mut loose) {
+                let same = phrase.iter().zip(words).filter(|((_, word), _)| word == token.text);
+                for (_, places) in same.filter(|(_, places)| places.len() < MATCHES_MAX) {
+                    places.push((token.from, token.to, token.position));
+                }
+            }
+        }
+        for ((phrase, slop, terms), words) in self.loose.iter().zip(&loose) {
+            mark_near(phrase, *slop, words, |(from, to, position)| {
+                found.push(Match { from, to, char_from: 0, char_to: 0, position, terms: *terms });
+            });
         }
         found.sort_unstable_by_key(|found| (found.from, std::cmp::Reverse(found.to)));
         count_chars(&mut found, text);
@@ -138,6 +163,24 @@ impl Needles {
         }
         weight(distinct) + neighbours + f32::min(repeats, 0.3 * weight(distinct))
     }
+}
+
+/// Where each word of a phrase stands: from, to, and its place in the lane.
+type LooseWords = Vec<Vec<(usize, usize, usize)>>;
+
+/// Calls back with each word of the places where a phrase's words are near each other.
+fn mark_near(
+    phrase: &[(u32, String)],
+    slop: u32,
+    words: &LooseWords,
+    mut mark: impl FnMut((usize, usize, usize)),
+) {
+    let position = |place: &(usize, usize, usize)| u32::try_from(place.2).unwrap_or(u32::MAX);
+    let positions: Vec<Vec<u32>> = words.iter().map(|places| places.iter().map(position).collect()).collect();
+    let places = phrase.iter().zip(&positions);
+    let places: Vec<Places<'_>> =
+        places.map(|((distance, _), positions)| Places { distance: *distance, positions }).collect();
+    near(&places, slop, |at, _| words.iter().zip(at).for_each(|(places, at)| mark(places[*at])));
 }
 
 /// A phrase that has begun.
@@ -238,6 +281,7 @@ mod tests {
             tokens: tokens.iter().enumerate().map(|(at, token)| ((*token).to_owned(), bit(at))).collect(),
             phrases: phrases.iter().enumerate().map(phrase).collect(),
             weights: vec![1.0; tokens.len() + phrases.len()],
+            loose: Vec::new(),
         }
     }
 
@@ -267,6 +311,14 @@ mod tests {
     #[test]
     fn a_phrase_is_marked_only_where_it_stands() {
         check(&needles(&[], &[&["记", "忆"]]), "记录忆，记忆", "记录忆，[记忆]");
+    }
+
+    #[test]
+    fn words_out_of_place_are_marked_where_they_are_near() {
+        let phrase = vec![(0, "lock".to_owned()), (1, "order".to_owned())];
+        let needles = Needles { loose: vec![(phrase, 2, 1)], weights: vec![1.0], ..Needles::default() };
+        check(&needles, "a lock, an order; lock", "a [lock], an [order]; [lock]");
+        check(&needles, "a lock and no such order", "a lock and no such order");
     }
 
     #[test]

@@ -1,0 +1,131 @@
+//! Finds the words that `prefix*` or `fuzzy~` stand for, in the dictionaries of what is searched.
+//!
+//! Near spellings come from tantivy's Levenshtein automaton, which walks the dictionary's trie and
+//! leaves branches that cannot match; so the first letter may differ too.
+
+use std::collections::HashMap;
+
+use tantivy::Term as TantivyTerm;
+use tantivy::query::FuzzyTermQuery;
+use tantivy::termdict::TermDictionary;
+
+use crate::error::Result;
+use crate::index::{Snapshot, failed};
+use crate::limits::QUERY_FORMS_MAX;
+use crate::model::{Field, Warning};
+
+use super::plan::{Plan, Sought};
+
+/// What one more edit leaves of a form's weight.
+const EDIT_WEIGHT: f32 = 0.5;
+
+/// A word that stands for several.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Pattern {
+    /// Words that begin so.
+    Prefix(String),
+    /// Words that become this one by at most so many edits; a swap of neighbours is one.
+    Fuzzy(String, u8),
+}
+
+/// Words that count as one: a document holds it as often as it holds any of them, by weight.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Forms {
+    /// As typed.
+    pub(super) label: String,
+    /// Tokens with weights of at most 1.
+    pub(super) forms: Vec<(String, f32)>,
+}
+
+impl Plan {
+    /// Looks up what patterns stand for in a snapshot.
+    pub(super) fn expand(&mut self, snapshot: &Snapshot) -> Result<()> {
+        let searched: Vec<Field> = self.fields.iter().map(|(field, _)| *field).collect();
+        let mut cuts = Vec::new();
+        for list in self.lists.iter_mut().chain(&mut self.excluded) {
+            let Sought::Pattern(label, pattern) = &list.sought else { continue };
+            let fields: Vec<Field> =
+                searched.iter().copied().filter(|field| list.fields.holds(*field)).collect();
+            let (forms, all) = gather(snapshot, &fields, pattern)?;
+            if forms.len() < all {
+                cuts.push(format!("{label} stands for {all} words; the {} most frequent were searched", forms.len()));
+            }
+            list.sought = Sought::Forms(Forms { label: label.clone(), forms });
+        }
+        for cut in cuts {
+            let warning = Warning::new("forms-cut", cut);
+            if !self.warnings.contains(&warning) {
+                self.warnings.push(warning);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Returns the most frequent words of a pattern, and how many there are.
+fn gather(snapshot: &Snapshot, fields: &[Field], pattern: &Pattern) -> Result<(Vec<(String, f32)>, usize)> {
+    let mut found: HashMap<String, Found> = HashMap::new();
+    for field in fields {
+        let handle = snapshot.fields().text(*field);
+        for segment in snapshot.searcher().segment_readers() {
+            let index = segment.inverted_index(handle).map_err(failed)?;
+            let mut add = |key: &[u8], documents: u32, weight: f32| {
+                let Ok(word) = std::str::from_utf8(key) else { return };
+                let form = found.entry(word.to_owned()).or_insert(Found { documents: 0, weight });
+                form.documents += u64::from(documents);
+                form.weight = form.weight.max(weight);
+            };
+            match pattern {
+                Pattern::Prefix(prefix) => begin_with(index.terms(), prefix, &mut add)?,
+                Pattern::Fuzzy(word, edits) => {
+                    let term = TantivyTerm::from_field_text(handle, word);
+                    near_spellings(index.terms(), &term, *edits, &mut add)?;
+                }
+            }
+        }
+    }
+    let all = found.len();
+    let mut forms: Vec<(String, Found)> = found.into_iter().collect();
+    forms.sort_unstable_by(|(a, found_a), (b, found_b)| {
+        found_b.documents.cmp(&found_a.documents).then_with(|| a.cmp(b))
+    });
+    forms.truncate(QUERY_FORMS_MAX);
+    Ok((forms.into_iter().map(|(word, found)| (word, found.weight)).collect(), all))
+}
+
+struct Found {
+    documents: u64,
+    weight: f32,
+}
+
+fn begin_with(
+    dictionary: &TermDictionary,
+    prefix: &str,
+    add: &mut impl FnMut(&[u8], u32, f32),
+) -> Result<()> {
+    let mut words = dictionary.range().ge(prefix.as_bytes()).into_stream().map_err(|error| failed(error.into()))?;
+    while words.advance() && words.key().starts_with(prefix.as_bytes()) {
+        add(words.key(), words.value().doc_freq, 1.0);
+    }
+    Ok(())
+}
+
+/// Adds words by rising distance, since the automaton says whether a word is near and not how near.
+fn near_spellings(
+    dictionary: &TermDictionary,
+    term: &TantivyTerm,
+    edits: u8,
+    add: &mut impl FnMut(&[u8], u32, f32),
+) -> Result<()> {
+    let mut nearer = std::collections::HashSet::new();
+    for distance in 0..=edits {
+        let automaton = FuzzyTermQuery::new(term.clone(), distance, true).automaton().map_err(failed)?;
+        let mut words = dictionary.search(automaton).into_stream().map_err(|error| failed(error.into()))?;
+        while words.advance() {
+            if nearer.insert(words.key().to_vec()) {
+                add(words.key(), words.value().doc_freq, EDIT_WEIGHT.powi(i32::from(distance)));
+            }
+        }
+    }
+    Ok(())
+}
