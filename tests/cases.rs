@@ -143,6 +143,34 @@ fn check(case: &Case) {
     }
 }
 
+#[test]
+fn a_query_may_be_as_long_as_it_likes() {
+    let fixture = Fixture::with(Shape::V22, |writer| {
+        writer.session(&Session::new("s"))?;
+        writer.message("s", &Message::user("the lattice")).map(drop)
+    });
+    let engine = fixture.engine();
+    sync(&engine);
+    let nested = format!("{}lattice{}", "(".repeat(5_000), ")".repeat(5_000));
+    for (query, hits, kind) in [
+        ("\"".repeat(5_000), 0, "nothing-to-search"),
+        ("(".repeat(5_000), 0, "nothing-to-search"),
+        ("x".repeat(100_000), 0, "query-cut"),
+        (nested, 1, "operator-as-text"),
+        (format!("{} lattice", "NOT ".repeat(2_000)), 1, "operator-as-text"),
+    ] {
+        let page = engine.search(SearchRequest::new(query.as_str())).expect("a query never fails");
+        let ran = fixture.aft(&["search", "--json", "--", &query]);
+        assert_eq!(ran.code, 0, "{kind}");
+        let answer = Answer::of(&serde_json::to_value(&page).expect("a page is JSON"));
+        assert_eq!(answer, Answer::of(&ran.json()), "{kind}: the doors differ");
+        assert!(
+            answer.ids.len() == hits && answer.warnings.iter().any(|warning| warning == kind),
+            "{answer:?}"
+        );
+    }
+}
+
 fn judge(case: &Case, ask: &Ask, answer: &Answer) {
     let context = format!("{}: {}: {answer:?}", case.name, ask.query);
     if let Some(expect) = &ask.expect {

@@ -144,10 +144,19 @@ fn message(random: &mut Random, id: i64, ord: u64) -> Message {
 /// Returns a request of any kind.
 pub(crate) fn request(random: &mut Random) -> SearchRequest {
     let mut query = text(random, 5);
-    match random.below(6) {
-        0 => query = format!("\"{query}\" {}", random.pick(&WORDS)),
+    let [a, b, c] = [(); 3].map(|()| random.pick(&WORDS));
+    match random.below(15) {
+        0 => query = format!("\"{query}\" {a}"),
         1 => query = format!("+{query}"),
-        2 => query = format!("{query} NOT {}", random.pick(&WORDS)),
+        2 => query = format!("{query} NOT {a}"),
+        3 => query = format!("({query}) AND {a}"),
+        4 => query = format!("{a} AND {b} OR {c} AND NOT de*"),
+        5 => query = format!("de* {query}"),
+        6 => query = format!("(lo* AND order~1) {query}"),
+        7 => query = format!("ordre~ lokc~1 {query}"),
+        8 => query = format!("\"{a} {b}\"~3 {query}"),
+        9 => query = format!("{a} OR \"{a} {b} {c}\"~9 NOT said:({b} AND t*)"),
+        10 => query = format!("thought:{a} saw:({b} OR {c})"),
         _ => {}
     }
     let mut request = SearchRequest::new(query);

@@ -116,12 +116,7 @@ impl Condition {
 
 /// Writes a group as every side reads it: what is wanted, then what is excluded. Fields, prefixes and
 /// near spellings have no twin on the other sides: their words are looked for.
-fn joined(
-    clauses: &[Clause],
-    needs_every: bool,
-    not: &str,
-    leaf: &mut dyn FnMut(&str) -> String,
-) -> String {
+fn joined(clauses: &[Clause], needs_every: bool, not: &str, leaf: &mut dyn FnMut(&str) -> String) -> String {
     let (excluded, mut wanted): (Vec<_>, Vec<_>) =
         clauses.iter().partition(|clause| clause.occur == Occur::MustNot);
     let has_must = wanted.iter().any(|clause| clause.occur == Occur::Must);
@@ -131,7 +126,9 @@ fn joined(
     }
     let mut one = |clause: &Clause| match &clause.node {
         Node::Group(inside) => format!("({})", joined(inside, false, not, leaf)),
-        Node::Text(text) | Node::Prefix(text) | Node::Phrase { text, .. } | Node::Fuzzy { text, .. } => leaf(text),
+        Node::Text(text) | Node::Prefix(text) | Node::Phrase { text, .. } | Node::Fuzzy { text, .. } => {
+            leaf(text)
+        }
     };
     let wanted: Vec<String> = wanted.into_iter().map(&mut one).collect();
     let mut text = format!("({})", wanted.join(if needs_every || has_must { " AND " } else { " OR " }));
@@ -164,7 +161,7 @@ mod tests {
     #[test]
     fn groups_mean_the_same_to_fts5() {
         check(&Question::any("(a OR b) AND c"), r#"((("a" OR "b")) AND "c")"#);
-        check(&Question::any("a AND b OR c NOT d"), r#"(((("a" AND "b")) OR "c")) NOT "d""#);
+        check(&Question::any("a AND b OR c NOT d"), r#"((((("a" AND "b")) OR "c"))) NOT "d""#);
     }
 
     #[test]

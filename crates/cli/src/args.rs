@@ -109,8 +109,11 @@ Exit codes: 0 the client has gone, 1 unexpected, 2 usage, 130 interrupted.")]
 /// Search messages, reasoning and tool calls, best match first.
 ///
 /// Words are alternatives: a message with more of them, rarer ones, or words side by side ranks
-/// higher. "Quotes" ask for words that stand together, +word requires one, NOT word excludes one,
-/// a AND b requires both. A leading - is text; put -- before a query that begins with one.
+/// higher. "Quotes" ask for words that stand together, "quotes"~3 for words at most so far out of
+/// place, +word requires one, NOT word excludes one, a AND b requires both, (a OR b) AND c groups.
+/// pre* finds what begins so, spelin~ what is spelled nearly so. content:word looks in one field
+/// (content, reasoning, tool_calls, tool_name, tool_output, title), said:"a phrase" or did:(a b)
+/// in one origin. All else is text, a leading - too; put -- before a query that begins with one.
 #[derive(Args, Debug)]
 #[expect(clippy::struct_excessive_bools, reason = "one bool a flag")]
 #[command(after_help = "Examples:

@@ -163,7 +163,7 @@ fn push_hit(text: &mut String, rank: usize, hit: &Hit) {
                 part.field.name(),
                 part.boost,
                 part.idf,
-                part.frequency,
+                (part.frequency * 1_000.0).round() / 1_000.0,
                 part.length,
                 part.average_length
             );

@@ -16,7 +16,7 @@ enum Piece {
 }
 
 /// Every kind of token, the joints between them, and what a query reads as syntax.
-const WORDS: [&str; 40] = [
+const WORDS: [&str; 50] = [
     "deploy",
     "failed",
     "getUserById",
@@ -57,6 +57,16 @@ const WORDS: [&str; 40] = [
     "+",
     "NOT",
     "AND",
+    "OR",
+    "(",
+    ")",
+    "*",
+    "~",
+    "~2",
+    ":",
+    "said:",
+    "title:",
+    "`",
 ];
 
 impl Text {

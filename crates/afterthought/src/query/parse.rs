@@ -34,10 +34,10 @@ fn read(text: &str, flat: bool, mut warnings: Vec<Warning>) -> Option<Query> {
     debug_assert_eq!(reader.at, pieces.len(), "every Close has its Open");
     if !clauses.is_empty() && clauses.iter().all(is_excluded) {
         // Nothing is left to find: the operator was a word.
-        clauses.iter_mut().for_each(|clause| {
+        for clause in &mut clauses {
             let is_phrase = matches!(clause.node, Node::Phrase { .. });
             clause.occur = if is_phrase { Occur::Must } else { Occur::Should };
-        });
+        }
         reader.warn("NOT excludes from nothing here and was read as text");
     }
     let warnings = reader.warnings;
@@ -112,7 +112,11 @@ impl Reader<'_> {
         while self.pieces.get(self.at) == Some(&Piece::Or) {
             let joins = first.finds() && self.is_operand(self.at + 1);
             self.at += 1;
-            let next = if joins { self.conjunction() } else { Operand { clauses: Vec::new(), is_bare_phrase: false } };
+            let next = if joins {
+                self.conjunction()
+            } else {
+                Operand { clauses: Vec::new(), is_bare_phrase: false }
+            };
             if next.finds() {
                 more.push(next);
             } else {
@@ -221,7 +225,9 @@ fn excluded(mut clauses: Vec<Clause>) -> Vec<Clause> {
     }
     let twice = clauses.iter().all(is_excluded);
     let occur = if twice { Occur::Should } else { Occur::MustNot };
-    clauses.iter_mut().for_each(|clause| clause.occur = occur);
+    for clause in &mut clauses {
+        clause.occur = occur;
+    }
     vec![one(clauses)]
 }
 
@@ -314,7 +320,10 @@ mod tests {
             "said:lock title:\"a b\" +did:(run NOT rm) saw:no*",
             expect![[r#"said:lock +title:"a b" +did:( run NOT rm ) saw:no*"#]],
         );
-        check("TODO: fix error:timeout C:\\x https://x.y", expect!["TODO: fix error:timeout C:\\x https://x.y"]);
+        check(
+            "TODO: fix error:timeout C:\\x https://x.y",
+            expect!["TODO: fix error:timeout C:\\x https://x.y"],
+        );
         check("said: x content:said:y", expect!["said: x content:said:y"]);
     }
 
@@ -339,9 +348,49 @@ mod tests {
     }
 
     const ALPHABET: [&str; 43] = [
-        "a", "b", "cat", "foo(bar)", "记忆", "北", "é", " ", " ", " ", "(", ")", "(", ")", "\"", "“", "+", "++",
-        "AND", "OR", "NOT", " AND ", " OR ", " NOT ", " NOT (", "\"a b\"", "~", "~2", "*", ":", "said:",
-        "title:", "content:(", "`", "-", "'", "/", "\\", "x:", "\u{3000}", "＂", "AND", ".",
+        "a",
+        "b",
+        "cat",
+        "foo(bar)",
+        "记忆",
+        "北",
+        "é",
+        " ",
+        " ",
+        " ",
+        "(",
+        ")",
+        "(",
+        ")",
+        "\"",
+        "“",
+        "+",
+        "++",
+        "AND",
+        "OR",
+        "NOT",
+        " AND ",
+        " OR ",
+        " NOT ",
+        " NOT (",
+        "\"a b\"",
+        "~",
+        "~2",
+        "*",
+        ":",
+        "said:",
+        "title:",
+        "content:(",
+        "`",
+        "-",
+        "'",
+        "/",
+        "\\",
+        "x:",
+        "\u{3000}",
+        "＂",
+        "AND",
+        ".",
     ];
 
     fn random_queries(count: usize, mut visit: impl FnMut(&str, &mut dyn FnMut(usize) -> usize)) {

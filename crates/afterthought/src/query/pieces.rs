@@ -156,8 +156,8 @@ fn edges(word: &str) -> (Vec<usize>, Range<usize>) {
         opens.push(at);
         at += 1;
     }
-    let own = |close: &usize| partners[*close].is_some_and(|partner| !opens.contains(&partner));
-    let first = (trail..word.len()).filter(own).last().map_or(trail, |last| last + 1);
+    let own = |close: &usize| partners[*close].is_some_and(|partner| opens.binary_search(&partner).is_err());
+    let first = (trail..word.len()).filter(own).next_back().map_or(trail, |last| last + 1);
     (opens, first..word.len())
 }
 
@@ -289,7 +289,8 @@ fn node(word: &str) -> Node {
 /// Two letters, or one character of a script whose characters are words.
 fn is_prefix(stem: &str) -> bool {
     let may_stand = |c: char| c.is_alphanumeric() || !c.is_ascii() || "_-./\\:@'".contains(c);
-    let is_han = |c: char| matches!(c, '\u{3400}'..='\u{9FFF}' | '\u{F900}'..='\u{FAFF}' | '\u{20000}'..='\u{323AF}');
+    let is_han =
+        |c: char| matches!(c, '\u{3400}'..='\u{9FFF}' | '\u{F900}'..='\u{FAFF}' | '\u{20000}'..='\u{323AF}');
     stem.chars().all(may_stand)
         && (stem.chars().filter(|c| c.is_alphanumeric()).count() >= 2 || stem.chars().any(is_han))
 }

@@ -216,12 +216,7 @@ struct Scan<'a> {
 
 impl Scan<'_> {
     /// Ranks the next window of documents; `false` when the segment is done.
-    fn next_window(
-        &mut self,
-        window: &mut Window,
-        tally: &mut Tally<'_>,
-        work: &mut Work,
-    ) -> bool {
+    fn next_window(&mut self, window: &mut Window, tally: &mut Tally<'_>, work: &mut Work) -> bool {
         let base = self.next_candidate();
         if base == TERMINATED {
             return false;

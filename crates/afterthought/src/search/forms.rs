@@ -48,7 +48,10 @@ impl Plan {
                 searched.iter().copied().filter(|field| list.fields.holds(*field)).collect();
             let (forms, all) = gather(snapshot, &fields, pattern)?;
             if forms.len() < all {
-                cuts.push(format!("{label} stands for {all} words; the {} most frequent were searched", forms.len()));
+                cuts.push(format!(
+                    "{label} stands for {all} words; the {} most frequent were searched",
+                    forms.len()
+                ));
             }
             list.sought = Sought::Forms(Forms { label: label.clone(), forms });
         }
@@ -103,7 +106,8 @@ fn begin_with(
     prefix: &str,
     add: &mut impl FnMut(&[u8], u32, f32),
 ) -> Result<()> {
-    let mut words = dictionary.range().ge(prefix.as_bytes()).into_stream().map_err(|error| failed(error.into()))?;
+    let mut words =
+        dictionary.range().ge(prefix.as_bytes()).into_stream().map_err(|error| failed(error.into()))?;
     while words.advance() && words.key().starts_with(prefix.as_bytes()) {
         add(words.key(), words.value().doc_freq, 1.0);
     }

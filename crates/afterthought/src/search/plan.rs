@@ -55,13 +55,16 @@ pub(super) struct List {
     pub(super) fields: Fields,
 }
 
+/// Tokens at distances from the first.
+pub(super) type Words = Vec<(u32, String)>;
+
 /// What a list holds.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Sought {
     /// Documents with a token.
     Token(String),
     /// Documents with tokens at these distances from the first, or so far out of place in all.
-    Phrase(Vec<(u32, String)>, u32),
+    Phrase(Words, u32),
     /// What is typed so stands for several tokens, which the snapshot's dictionaries tell.
     Pattern(String, Pattern),
     /// Documents with one of several tokens.
@@ -181,7 +184,9 @@ impl Planner {
                 ..place
             };
             let is_loose = place.is_outermost && clause.occur == Occur::Should;
-            let Some(wanted) = self.node(&clause.node, inside, required, is_loose, &mut before) else { continue };
+            let Some(wanted) = self.node(&clause.node, inside, required, is_loose, &mut before) else {
+                continue;
+            };
             match clause.occur {
                 Occur::MustNot => not.push(Wanted::Not(Box::new(wanted))),
                 _ if required => must.push(wanted),
@@ -273,7 +278,8 @@ impl Planner {
             let Some(bit) = self.term(label, sought.clone(), leaf.place) else { continue };
             self.list(sought, bit, leaf.place);
             let fields = leaf.place.fields;
-            let neighbour = before.take().filter(|(word, _, inside)| *word != token.text && *inside == fields);
+            let neighbour =
+                before.take().filter(|(word, _, inside)| *word != token.text && *inside == fields);
             if let Some((word, before_bit, _)) = neighbour {
                 self.pair(word, token.text.clone(), before_bit | bit, fields);
             }
@@ -339,7 +345,10 @@ impl Planner {
         if self.unreadable < QUERY_UNREADABLE_NAMED_MAX {
             self.unreadable += usize::from(self.warn("nothing-to-search", message));
         } else {
-            self.warn("nothing-to-search", "more parts hold no letter or digit and were not searched".to_owned());
+            self.warn(
+                "nothing-to-search",
+                "more parts hold no letter or digit and were not searched".to_owned(),
+            );
         }
     }
 
@@ -572,12 +581,12 @@ mod tests {
 
     #[test]
     fn a_required_identifier_is_a_phrase_or_its_whole() {
-        check("+checkAuth", expect!["checkAuth | (0:check 1:auth)=1 checkauth=1 | required 1"]);
+        check("+checkAuth", expect!["checkAuth | (0:check 1:auth)=1 checkauth=1 | wanted 1"]);
     }
 
     #[test]
     fn quotes_make_a_required_phrase() {
-        check("\"lock order\" bug", expect!["lock order bug | (0:lock 1:order)=1 bug=10 | required 1"]);
+        check("\"lock order\" bug", expect!["lock order bug | (0:lock 1:order)=1 bug=10 | wanted 1"]);
     }
 
     #[test]
@@ -604,7 +613,7 @@ mod tests {
 
     #[test]
     fn not_excludes_words_and_phrases() {
-        check("disk NOT \"read only\"", expect!["disk | disk=1 | not (0:read 1:only)"]);
+        check("disk NOT \"read only\"", expect!["disk | disk=1 | not (0:read 1:only) | wanted (1 & !x1)"]);
     }
 
     #[test]
@@ -613,33 +622,53 @@ mod tests {
             "lock order",
             Match::All,
             Reading::Strict,
-            &expect!["lock order | lock=1 order=10 | required 11"],
+            &expect!["lock order | lock=1 order=10 | wanted (1 & 10)"],
         );
     }
 
     #[test]
     fn groups_nest() {
-        check("(a OR b) AND c NOT (d AND e)", expect![[r#""#]]);
-        check("a AND b OR c", expect![[r#""#]]);
-        check("a (lock order) bug", expect![[r#""#]]);
+        check(
+            "(a OR b) AND c NOT (d AND e)",
+            expect![
+                "a b c | a=1 b=10 c=100 | pairs (0:a 1:b)=11 | not d e | wanted ((11 & 100) & !(x1 & x10))"
+            ],
+        );
+        check("a AND b OR c", expect!["a b c | a=1 b=10 c=100 | wanted (100 | (1 & 10))"]);
+        check(
+            "a (lock order) bug",
+            expect!["a lock order bug | a=1 lock=10 order=100 bug=1000 | pairs (0:lock 1:order)=110"],
+        );
     }
 
     #[test]
     fn a_field_is_a_list_of_its_own() {
-        check("lock title:lock did:(run NOT rm)", expect![[r#""#]]);
+        check(
+            "lock title:lock did:(run NOT rm)",
+            expect![
+                "lock lock run | lock=1 lock[Title]=10 run[ToolCalls, ToolName]=100 | not rm | wanted (11 | (100 & !x1))"
+            ],
+        );
     }
 
     #[test]
     fn patterns_are_terms() {
-        check("sp_new* Quokkavile~ \"a b\"~2 NOT no*", expect![[r#""#]]);
-        check("北京* 北京~1", expect![[r#""#]]);
+        check(
+            "sp_new* Quokkavile~ \"a b\"~2 NOT no*",
+            expect![[
+                r#"sp_new* Quokkavile~2 "a b"~2 | Prefix("sp_new")=1 Fuzzy("quokkavile", 2)=10 (0:a 1:b)~2=100 | not Prefix("no") | wanted (100 & !x1)"#
+            ]],
+        );
+        check("北京* 北京~1", expect!["北京 1 | (0:北 1:京)=1 北京=1 1=10"]);
     }
 
     #[test]
     fn an_operator_is_never_relaxed() {
-        let expected = expect![[r#""#]];
+        let expected = expect!["记忆断裂 数据库连接 | (0:记 1:忆 2:断 3:裂)=1 (0:数 1:据 2:库 3:连 4:接)=10"];
         check_reading("记忆断裂 OR 数据库连接", Match::Any, Reading::Relaxed, &expected);
-        let expected = expect![[r#""#]];
+        let expected = expect![
+            "记忆 断裂 数据库连接 | (0:记 1:忆)=1 记忆=1 (0:断 1:裂)=10 断裂=10 (0:数 1:据 2:库 3:连 4:接)=100 | not (0:天 1:气 2:预 3:报) 天气预报 | wanted (100 & !x1)"
+        ];
         check_reading("记忆断裂 +数据库连接 NOT 天气预报", Match::Any, Reading::Relaxed, &expected);
     }
 

@@ -8,7 +8,7 @@ use crate::text::{Analyzer, Kind, Tokens};
 
 use super::collect::Ranked;
 use super::near::{Places, near};
-use super::plan::Sought;
+use super::plan::{Sought, Words};
 
 /// Matches that are looked at in one text; more of them show nothing new.
 const MATCHES_MAX: usize = 2_000;
@@ -19,9 +19,9 @@ const SNAP_CHARS_MAX: usize = 20;
 #[derive(Default)]
 pub(super) struct Needles {
     tokens: HashMap<String, u64>,
-    phrases: Vec<(Vec<(u32, String)>, u64)>,
+    phrases: Vec<(Words, u64)>,
     /// Phrases whose words may be out of place, by so much.
-    loose: Vec<(Vec<(u32, String)>, u32, u64)>,
+    loose: Vec<(Words, u32, u64)>,
     /// How much each term tells, by bit.
     weights: Vec<f32>,
 }
@@ -48,8 +48,7 @@ struct Match {
 
 impl Needles {
     pub(super) fn of(ranked: &Ranked<'_>) -> Self {
-        let mut needles =
-            Self { weights: vec![0.0; ranked.plan.terms.len()], ..Self::default() };
+        let mut needles = Self { weights: vec![0.0; ranked.plan.terms.len()], ..Self::default() };
         for list in &ranked.lists {
             for (bit, weight) in needles.weights.iter_mut().enumerate() {
                 if list.list.terms >> bit & 1 == 1 {
@@ -86,7 +85,8 @@ impl Needles {
     fn matches(&self, mut tokens: Tokens<'_>, text: &str) -> Vec<Match> {
         let mut found = Vec::new();
         let mut phrases: Vec<Vec<PhraseState>> = vec![Vec::new(); self.phrases.len()];
-        let mut loose: Vec<LooseWords> = self.loose.iter().map(|(phrase, ..)| vec![Vec::new(); phrase.len()]).collect();
+        let mut loose: Vec<LooseWords> =
+            self.loose.iter().map(|(phrase, ..)| vec![Vec::new(); phrase.len()]).collect();
         while let Some(token) = tokens.advance() {
             if found.len() >= MATCHES_MAX {
                 break;
