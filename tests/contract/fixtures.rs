@@ -216,7 +216,7 @@ fn small() -> Fixture {
 }
 
 /// Appends a row, and its session if there is none.
-fn append(fixture: &Fixture, session: &str, text: &str) {
+pub(crate) fn append(fixture: &Fixture, session: &str, text: &str) {
     let mut writer = fixture.writer();
     let known = "SELECT EXISTS (SELECT 1 FROM sessions WHERE id = ?1)";
     let is_known: bool =

@@ -9,7 +9,7 @@ use afterthought_tests::Ran;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::fixtures::{Scene, checkpoint, generation, harbor, listed};
+use crate::fixtures::{Scene, append, checkpoint, generation, harbor, listed};
 use crate::{Change, answer, assert_none, breaches, contract, has_escapes, schema};
 
 #[derive(Deserialize)]
@@ -368,6 +368,20 @@ fn a_page_behind_the_last_hit_says_so() {
 }
 
 #[test]
+fn a_prefix_of_too_many_words_says_so() {
+    let scene = Scene::of(&["archive"]);
+    let letters = || 'a'..='z';
+    let words =
+        letters().flat_map(|a| letters().flat_map(move |b| letters().map(move |c| format!("zq{a}{b}{c}"))));
+    append(&scene.fixture, "s", &words.take(1_100).collect::<Vec<_>>().join(" "));
+    let page = answer("search", &scene.fixture.aft(&["--json", "search", "zq*"]), 0);
+    assert_eq!(page["total"]["value"], 1);
+    assert_eq!(kinds(&page), ["forms-cut"]);
+    let page = answer("search", &scene.fixture.aft(&["--json", "search", "zqa*"]), 0);
+    assert_eq!(page["warnings"], json!([]));
+}
+
+#[test]
 fn an_empty_page_tells_people_of_the_rows_behind() {
     let scene = Scene::of(&["archive", "index", "another row"]);
     let ran = scene.fixture.aft(&["search", "--no-sync", "another"]);
@@ -401,7 +415,7 @@ pub(crate) fn kinds(page: &Value) -> Vec<&str> {
 fn every_kind_of_warning_is_brought_about() {
     let mut kinds: BTreeSet<String> = cases().into_iter().flat_map(|case| case.warnings).collect();
     // By the tests above.
-    kinds.extend(["building", "not-synced", "rows-changed", "past-the-end"].map(str::to_owned));
+    kinds.extend(["building", "not-synced", "rows-changed", "past-the-end", "forms-cut"].map(str::to_owned));
     let schema = contract("search.schema.json");
     let stated = hits(&schema["$defs"]["warning"]["properties"]["kind"]["oneOf"]);
     let stated: BTreeSet<String> =

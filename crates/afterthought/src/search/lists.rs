@@ -150,7 +150,8 @@ impl Worth {
     #[inline]
     pub(super) fn score(&self, norm_id: u8, frequency: f32) -> f32 {
         let saturated = frequency * (K1 + 1.0) / (frequency + self.norms.by_id[usize::from(norm_id)]);
-        self.boost * self.idf * (DELTA + saturated)
+        // A word that is not there as typed does not count as one that is, however short the text.
+        self.boost * self.idf * (DELTA * frequency.min(1.0) + saturated)
     }
 
     /// No document scores more.
