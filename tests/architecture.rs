@@ -27,7 +27,7 @@ const FLOORS: [(&str, u8); 16] = [
 ];
 
 /// Crates that only some rooms may know.
-const FENCES: [(&str, &[&str]); 5] = [
+const FENCES: [(&str, &[&str]); 6] = [
     ("rusqlite", &["archive"]),
     ("tantivy", &["index", "search"]),
     ("tantivy_jieba", &["text"]),
