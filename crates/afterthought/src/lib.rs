@@ -43,4 +43,7 @@ pub use follow::{Event, follow};
 pub use mirror::{Depth, Freshness, Level, Progress, SyncReport, Verdict};
 pub use model::{Field, Origin, Tier, Warning};
 pub use reindex::{Outcome, Reindex, Reindexed};
-pub use search::{Filters, Group, Hit, Match, Page, SearchRequest, SessionList, SessionView, Sort, Weights};
+pub use search::{
+    Confidence, Explanation, Filters, Group, Hit, How, Match, Page, SearchRequest, SessionList, SessionView,
+    Sort, Weights,
+};

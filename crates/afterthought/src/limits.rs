@@ -2,11 +2,16 @@
 
 /// Longest query text that is read, in bytes; the rest is dropped with a warning.
 pub const QUERY_BYTES_MAX: usize = 16 * 1024;
+/// Share of a query that some conversation must hold for an answer to be a confident one: each word by how
+/// much it tells, and words that the archive does not know most of all.
+pub const CONFIDENT_COVERAGE_MIN: f32 = 0.45;
 /// Most scored terms of one query; later ones are dropped with a warning.
 pub const QUERY_TERMS_MAX: usize = 64;
 /// Longest run of a script without spaces that a bare query reads as one contiguous phrase,
 /// in characters; longer runs are cut into dictionary words.
 pub const QUERY_RUN_CHARS_MAX: usize = 8;
+/// The same where the query is more than that run, as sentences are.
+pub const QUERY_NAME_CHARS_MAX: usize = 4;
 /// Deepest nesting of groups in a query; where they go deeper, no parenthesis groups.
 pub const QUERY_DEPTH_MAX: usize = 32;
 /// Terms that `NOT` may take of those; what is excluded is kept before what is scored.

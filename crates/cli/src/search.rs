@@ -7,7 +7,8 @@ use afterthought::limits::PAGE_DEPTH_MAX;
 use afterthought::search::workspace_path;
 use afterthought::time::bound_now;
 use afterthought::{
-    Engine, Filters, Group, Hit, Level, Match, Opening, Origin, Page, SearchRequest, Sort, Warning, Weights,
+    Engine, Explanation, Filters, Group, Hit, How, Level, Match, Opening, Origin, Page, SearchRequest, Sort,
+    Warning, Weights,
 };
 
 use crate::args::{Global, GroupArg, MatchArg, OriginArg, ProgressArg, Search, SortArg};
@@ -153,22 +154,33 @@ fn push_hit(text: &mut String, rank: usize, hit: &Hit) {
         [title, &hit.session_id].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("  ");
     push_facts(text, &styled(&printable(&session), DIM), "   ", width());
     push_lines(text, &marked(&hit.snippet, &hit.highlights), "   ", width());
-    if let Some(parts) = &hit.explain {
-        text.push_str(&styled(&format!("   score {:.3}\n", hit.score), DIM));
-        for part in parts {
-            let line = format!(
-                "{:>8.3} = \"{}\" in {}: boost {:.3}, idf {:.3}, {} times in {} tokens (mean {:.1})",
-                part.score,
-                part.term,
-                part.field.name(),
-                part.boost,
-                part.idf,
-                (part.frequency * 1_000.0).round() / 1_000.0,
-                part.length,
-                part.average_length
-            );
-            push_lines(text, &styled(&line, DIM), "   ", width());
-        }
+    if let Some(explanation) = &hit.explain {
+        push_explanation(text, explanation, 1);
+    }
+}
+
+fn push_explanation(text: &mut String, explanation: &Explanation, depth: usize) {
+    let how = match explanation.how {
+        How::Sum if !explanation.of.is_empty() => ", sum of",
+        How::Product => ", product of",
+        How::Best => ", best of",
+        How::Sum | How::Value => "",
+    };
+    let detail = explanation.part.as_ref().map_or_else(String::new, |part| {
+        format!(
+            " in {}: boost {:.3}, idf {:.3}, {} times in {} tokens (mean {:.1})",
+            part.field.name(),
+            part.boost,
+            part.idf,
+            (part.frequency * 1_000.0).round() / 1_000.0,
+            part.length,
+            part.average_length
+        )
+    });
+    let line = format!("{:.3}  {}{how}{detail}", explanation.score, explanation.what);
+    push_lines(text, &styled(&printable(&line), DIM), &" ".repeat(1 + 2 * depth), width());
+    for below in &explanation.of {
+        push_explanation(text, below, depth + 1);
     }
 }
 

@@ -1,8 +1,18 @@
 //! Finds the best documents of a snapshot, exactly, with an exact total.
 //!
-//! Every posting of a query's words is visited once, in windows of documents: the total needs
-//! that anyway. Windows that lack something required are passed over. What is left out where it cannot change the page is the costly part, the check of
-//! positions for neighbouring words: a document whose score would not enter the page even with
+//! A score says how well a message answers, alone and in its conversation:
+//!
+//! ```text
+//! (Σ words + Σ neighbours) · √coverage + session weight · Σ best of each word in the session
+//! ```
+//!
+//! A word counts in the field where it counts most. Coverage is the share of the query that the message
+//! holds, each word by how much it tells.
+//!
+//! The first pass visits every posting of a query's words once, in windows of documents: the total needs
+//! that anyway, and so does what a session holds. Windows that lack something required are passed over.
+//! The second pass ranks. What it leaves out where it cannot change the page is the costly part, the
+//! check of positions for neighbouring words: a document whose score would not enter the page even with
 //! every bonus it could get is not checked. So the page equals the exhaustive one by construction.
 
 use std::time::Instant;
@@ -14,12 +24,14 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::index::{SegmentColumns, Snapshot, failed};
 use crate::model::Field;
 
+use super::evidence::Evidence;
 use super::explain::Work;
 use super::filter::{Filter, SegmentFilter};
 use super::gather::{Found, Gathered};
-use super::lists::{Cursor, Norms, Window, Worth, idf};
+use super::lists::{Cursor, Norms, Slot, Window, Worth, idf};
 use super::order::Order;
 use super::plan::{List, Plan, Sought};
+use super::request::SearchRequest;
 
 /// The lists of a plan with their worth, for every segment alike.
 pub(super) struct Ranked<'a> {
@@ -28,24 +40,32 @@ pub(super) struct Ranked<'a> {
     pub(super) lists: Vec<RankedList<'a>>,
     pub(super) pairs: Vec<RankedList<'a>>,
     excluded: Vec<RankedList<'a>>,
+    /// How much each term tells, by bit.
+    pub(super) telling: Vec<f32>,
     /// Terms that no searched field holds.
     pub(super) unknown: u64,
     /// What comes first.
     pub(super) order: Order<'a>,
-    /// Exhaustive work, to compare with.
-    pub(super) prune: bool,
+    pub(super) request: &'a SearchRequest,
 }
 
 /// One list in one field.
 pub(super) struct RankedList<'a> {
     pub(super) field: Field,
     pub(super) list: &'a List,
+    /// Its number in the plan.
+    pub(super) number: usize,
     pub(super) worth: Worth,
 }
 
 impl<'a> Ranked<'a> {
     /// Looks up how much each list is worth in this snapshot.
-    pub(super) fn of(snapshot: &Snapshot, plan: &'a Plan, order: Order<'a>, prune: bool) -> Result<Self> {
+    pub(super) fn of(
+        snapshot: &Snapshot,
+        plan: &'a Plan,
+        order: Order<'a>,
+        request: &'a SearchRequest,
+    ) -> Result<Self> {
         let fields: Vec<(Field, f32, Norms)> = plan
             .fields
             .iter()
@@ -53,41 +73,65 @@ impl<'a> Ranked<'a> {
             .collect::<Result<_>>()?;
         let mut known = 0;
         let mut lists = Vec::new();
-        for list in &plan.lists {
+        let mut telling = vec![0.0_f32; plan.terms.len()];
+        for (number, list) in plan.lists.iter().enumerate() {
             let rarity = rarity(snapshot, list, &fields)?;
             if rarity.known {
                 known |= list.terms;
             }
-            push_fields(&mut lists, &fields, list, 1.0, rarity.idf);
+            if list.terms.is_power_of_two() {
+                let term = &mut telling[list.terms.trailing_zeros() as usize];
+                *term = term.max(rarity.idf * list.weight);
+            }
+            push_fields(&mut lists, &fields, (number, list), list.weight, rarity.idf);
         }
         let mut pairs = Vec::new();
         // However many words a query has, all of them side by side are worth one phrase boost.
         #[expect(clippy::cast_precision_loss, reason = "at most a few dozen")]
         let share = plan.phrase_boost / plan.pairs.len().max(1) as f32;
         if share > 0.0 {
-            for pair in &plan.pairs {
+            for pair in plan.pairs.iter().enumerate() {
                 // A phrase is worth the mean of its words, not their sum: boosts then compare.
-                let idf = rarity(snapshot, pair, &fields)?.idf / 2.0;
-                push_fields(&mut pairs, &fields, pair, share, idf);
+                let idf = rarity(snapshot, pair.1, &fields)?.idf / 2.0;
+                push_fields(&mut pairs, &fields, pair, share * pair.1.weight, idf);
             }
         }
         let mut excluded = Vec::new();
-        plan.excluded.iter().for_each(|list| push_fields(&mut excluded, &fields, list, 0.0, 0.0));
+        let each = plan.excluded.iter().enumerate();
+        each.for_each(|list| push_fields(&mut excluded, &fields, list, 0.0, 0.0));
         let all = plan.terms.iter().enumerate().fold(0, |all, (at, _)| all | 1 << at);
-        Ok(Self { plan, lists, pairs, excluded, unknown: all & !known, order, prune })
+        Ok(Self { plan, lists, pairs, excluded, telling, unknown: all & !known, order, request })
+    }
+
+    /// Returns the share of the query that these terms are, each by how much it tells: 0 to 1.
+    pub(super) fn coverage(&self, terms: u64) -> f32 {
+        let held = |(bit, telling): (usize, &f32)| if terms >> bit & 1 == 1 { *telling } else { 0.0 };
+        let all: f32 = self.telling.iter().sum();
+        if all > 0.0 { self.telling.iter().enumerate().map(held).sum::<f32>() / all } else { 1.0 }
+    }
+
+    /// Returns what a session's evidence adds to each of its messages.
+    pub(super) fn of_session(&self, evidence: &[f32]) -> f32 {
+        self.plan.session_weight * evidence.iter().sum::<f32>()
+    }
+
+    /// Returns the terms that a session holds in all.
+    pub(super) fn terms_of(&self, evidence: &[f32]) -> u64 {
+        let held = self.plan.lists.iter().zip(evidence).filter(|(_, best)| **best > 0.0);
+        held.fold(0, |held, (list, _)| held | list.terms)
     }
 }
 
 fn push_fields<'a>(
     ranked: &mut Vec<RankedList<'a>>,
     fields: &[(Field, f32, Norms)],
-    list: &'a List,
+    (number, list): (usize, &'a List),
     factor: f32,
     idf: f32,
 ) {
     for (field, boost, norms) in fields.iter().filter(|(field, ..)| list.fields.holds(*field)) {
         let worth = Worth { boost: boost * factor, idf, norms: norms.clone() };
-        ranked.push(RankedList { field: *field, list, worth });
+        ranked.push(RankedList { field: *field, list, number, worth });
     }
 }
 
@@ -147,6 +191,8 @@ pub(super) struct Collected {
     pub(super) messages: Option<u64>,
     /// Documents that match, whatever the filters say.
     pub(super) matched: u64,
+    /// What the sessions of these documents hold.
+    pub(super) evidence: Evidence,
 }
 
 impl Collected {
@@ -160,11 +206,22 @@ impl Collected {
     }
 }
 
-/// What a pass adds up.
+/// What the first pass adds up.
 struct Tally<'a> {
     gathered: Gathered<'a>,
     total: u64,
     matched: u64,
+    evidence: Evidence,
+    /// The documents of this segment that count, to be ranked.
+    candidates: Vec<Candidate>,
+}
+
+/// A document that counts.
+struct Candidate {
+    doc: DocId,
+    /// Of its words, without neighbours.
+    score: f32,
+    terms: u64,
 }
 
 /// Collects what is best into `gathered`. Fails at the deadline.
@@ -176,8 +233,10 @@ pub(super) fn collect<'a>(
     deadline: Instant,
     work: &mut Work,
 ) -> Result<Collected> {
-    let mut tally = Tally { gathered, total: 0, matched: 0 };
-    let mut window = Window::new();
+    let evidence = Evidence::new(ranked.plan.lists.len());
+    let mut tally = Tally { gathered, total: 0, matched: 0, evidence, candidates: Vec::new() };
+    let mut window = Window::new(ranked.plan.lists.len());
+    let mut scans = Vec::new();
     for (ord, segment) in snapshot.searcher().segment_readers().iter().enumerate() {
         let columns = snapshot.columns(ord)?;
         let mut scan = Scan {
@@ -185,22 +244,40 @@ pub(super) fn collect<'a>(
             filter: SegmentFilter::of(filter, segment, columns)?,
             columns,
             ord: u32::try_from(ord).expect("tantivy numbers segments in 32 bits"),
-            lists: open_lists(snapshot, segment, &ranked.lists, Cursor::walk)?,
-            pairs: open_lists(snapshot, segment, &ranked.pairs, Cursor::check)?,
-            excluded: open_lists(snapshot, segment, &ranked.excluded, Cursor::walk)?,
+            lists: open_lists(snapshot, segment, &ranked.lists, true, Cursor::walk)?,
+            pairs: open_lists(snapshot, segment, &ranked.pairs, true, Cursor::check)?,
+            excluded: open_lists(snapshot, segment, &ranked.excluded, false, Cursor::walk)?,
         };
         while scan.next_window(&mut window, &mut tally, work) {
-            if Instant::now() > deadline {
-                return Err(Error::new(ErrorKind::Timeout, "search", "the index")
-                    .because("it took longer than its deadline")
-                    .hint("ask with fewer or rarer words"));
-            }
+            check(deadline)?;
         }
         work.segments += 1;
+        scans.push((scan, std::mem::take(&mut tally.candidates)));
+    }
+    for (scan, candidates) in &mut scans {
+        for candidates in candidates.chunks(CANDIDATES_CHUNK) {
+            for candidate in candidates {
+                scan.rank(candidate, &tally.evidence, &mut tally.gathered, work);
+            }
+            check(deadline)?;
+        }
     }
     let (found, groups) = tally.gathered.finish();
     let messages = groups.map(|_| tally.total);
-    Ok(Collected { found, total: groups.unwrap_or(tally.total), messages, matched: tally.matched })
+    let (total, evidence) = (groups.unwrap_or(tally.total), tally.evidence);
+    Ok(Collected { found, total, messages, matched: tally.matched, evidence })
+}
+
+/// Documents that are ranked between two looks at the clock.
+const CANDIDATES_CHUNK: usize = 4_096;
+
+fn check(deadline: Instant) -> Result<()> {
+    if Instant::now() <= deadline {
+        return Ok(());
+    }
+    Err(Error::new(ErrorKind::Timeout, "search", "the index")
+        .because("it took longer than its deadline")
+        .hint("ask with fewer or rarer words"))
 }
 
 /// One pass over one segment.
@@ -224,7 +301,7 @@ impl Scan<'_> {
         window.move_to(base);
         fill(window, base, &mut self.lists, work);
         fill(window, base, &mut self.excluded, work);
-        window.drain(|doc, score, terms| self.judge(doc, score, terms, tally, work));
+        window.drain(|doc, scores, terms| self.judge(doc, scores, terms, tally));
         true
     }
 
@@ -233,14 +310,15 @@ impl Scan<'_> {
     fn next_candidate(&self) -> DocId {
         let next = |lists: &mut dyn Iterator<Item = &Cursor>| lists.map(Cursor::doc).min();
         let required = self.ranked.plan.necessary.iter().map(|required| {
-            next(&mut self.lists.iter().filter(|list| list.terms() & required != 0)).unwrap_or(TERMINATED)
+            next(&mut self.lists.iter().filter(|list| list.slot().terms & required != 0))
+                .unwrap_or(TERMINATED)
         });
         let first = next(&mut self.lists.iter()).unwrap_or(TERMINATED);
-        if self.ranked.prune { required.fold(first, DocId::max) } else { first }
+        if self.ranked.request.prune { required.fold(first, DocId::max) } else { first }
     }
 
-    /// Counts a matching document, and ranks it if that can change the page.
-    fn judge(&mut self, doc: DocId, score: f32, terms: u64, tally: &mut Tally<'_>, work: &mut Work) {
+    /// Counts a matching document, and keeps it to be ranked.
+    fn judge(&mut self, doc: DocId, scores: &[f32], terms: u64, tally: &mut Tally<'_>) {
         if !self.ranked.plan.wanted.holds(terms) || !self.filter.is_alive(doc) {
             return;
         }
@@ -249,30 +327,37 @@ impl Scan<'_> {
             return;
         }
         tally.total += 1;
-        self.rank(doc, score, terms, &mut tally.gathered, work);
+        tally.evidence.add(self.columns.session_ord.get_val(doc), scores);
+        tally.candidates.push(Candidate { doc, score: scores.iter().sum(), terms });
     }
 
     /// Keeps a document that counts if it is among the best.
-    fn rank(&mut self, doc: DocId, score: f32, terms: u64, gathered: &mut Gathered<'_>, work: &mut Work) {
-        let (order, columns) = (&self.ranked.order, self.columns);
-        // Quantised as the keys are that it is compared with; that never turns an order around.
-        let at_most = || quantised(score + bonus_max(&self.pairs, terms));
-        let prunes = self.ranked.prune && order.by_score();
-        // Before its columns are read: in the best tier there is, it would not make it.
-        if prunes && gathered.is_full_above((true, at_most())) {
-            return;
-        }
+    fn rank(
+        &mut self,
+        candidate: &Candidate,
+        evidence: &Evidence,
+        gathered: &mut Gathered<'_>,
+        work: &mut Work,
+    ) {
+        let Candidate { doc, score, terms } = *candidate;
+        let (ranked, columns) = (self.ranked, self.columns);
         let session_ord = columns.session_ord.get_val(doc);
         gathered.count(session_ord);
         let mut standing = (true, 0.0);
-        if order.by_score() {
-            let is_ordinary = order.is_ordinary(columns, doc);
-            let (least, most) = ((is_ordinary, quantised(score)), (is_ordinary, at_most()));
-            if prunes && gathered.is_idle(session_ord, least, most) {
+        if ranked.order.by_score() {
+            let is_ordinary = ranked.order.is_ordinary(columns, doc);
+            let (share, of_session) =
+                (ranked.coverage(terms).sqrt(), ranked.of_session(evidence.of(session_ord)));
+            // Quantised as the keys are that it is compared with; that never turns an order around.
+            let with = |bonus: f32| quantised((score + bonus) * share + of_session);
+            let least = (is_ordinary, with(0.0));
+            let most = (is_ordinary, with(bonus_max(&self.pairs, terms)));
+            if ranked.request.prune && gathered.is_idle(session_ord, least, most) {
                 return;
             }
-            standing = (is_ordinary, quantised(score + bonus(&mut self.pairs, doc, terms, work)));
+            standing = (is_ordinary, with(bonus(&mut self.pairs, doc, terms, work)));
         }
+        let order = &ranked.order;
         let key = order.key(columns, doc, standing);
         let (id, is_session) = (columns.id.get_val(doc), key.is_session);
         gathered.offer(Found { key, segment: self.ord, doc, id, session_ord, is_session, more: None });
@@ -290,29 +375,43 @@ fn fill(window: &mut Window, base: DocId, lists: &mut [Cursor], work: &mut Work)
 /// The most that neighbouring words can add to a document that holds these terms. Rounded up, as
 /// its parts may be summed in another order.
 fn bonus_max(pairs: &[Cursor], terms: u64) -> f32 {
-    let possible = pairs.iter().filter(|pair| pair.terms() & !terms == 0);
-    possible.map(|pair| pair.worth().score_max()).sum::<f32>() * 1.000_1
+    let possible = pairs.iter().filter(|pair| pair.slot().terms & !terms == 0);
+    sum_of_best(possible.map(|pair| (pair.slot().list, pair.worth().score_max()))) * 1.000_1
 }
 
 fn bonus(pairs: &mut [Cursor], doc: DocId, terms: u64, work: &mut Work) -> f32 {
-    let mut bonus = 0.0;
-    for pair in pairs.iter_mut().filter(|pair| pair.terms() & !terms == 0) {
+    let possible = pairs.iter_mut().filter(|pair| pair.slot().terms & !terms == 0);
+    sum_of_best(possible.map(|pair| {
         work.phrase_checks += 1;
-        bonus += pair.at(doc).map_or(0.0, |(_, _, score)| score);
+        (pair.slot().list, pair.at(doc).map_or(0.0, |(_, _, score)| score))
+    }))
+}
+
+/// Adds up the best score of every list; those of one list follow each other.
+pub(super) fn sum_of_best(scores: impl Iterator<Item = (Option<usize>, f32)>) -> f32 {
+    let (mut sum, mut best, mut of) = (0.0, 0.0_f32, None);
+    for (list, score) in scores {
+        if list != of {
+            sum += best;
+            (best, of) = (0.0, list);
+        }
+        best = best.max(score);
     }
-    bonus
+    sum + best
 }
 
 fn open_lists(
     snapshot: &Snapshot,
     segment: &SegmentReader,
     lists: &[RankedList<'_>],
-    open: impl Fn(&SegmentReader, TantivyField, &Sought, Worth, u64) -> Result<Option<Cursor>>,
+    adds: bool,
+    open: impl Fn(&SegmentReader, TantivyField, &Sought, Worth, Slot) -> Result<Option<Cursor>>,
 ) -> Result<Vec<Cursor>> {
     let mut cursors = Vec::with_capacity(lists.len());
     for ranked in lists {
         let field = snapshot.fields().text(ranked.field);
-        cursors.extend(open(segment, field, &ranked.list.sought, ranked.worth.clone(), ranked.list.terms)?);
+        let slot = Slot { list: adds.then_some(ranked.number), terms: ranked.list.terms };
+        cursors.extend(open(segment, field, &ranked.list.sought, ranked.worth.clone(), slot)?);
     }
     Ok(cursors)
 }

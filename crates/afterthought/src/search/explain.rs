@@ -6,10 +6,10 @@ use crate::error::Result;
 use crate::index::Snapshot;
 use crate::model::Field;
 
-use super::collect::{Ranked, RankedList, quantised};
+use super::collect::{Ranked, RankedList, quantised, sum_of_best};
 use super::forms::Forms;
 use super::gather::Found;
-use super::lists::Cursor;
+use super::lists::{Cursor, Slot};
 use super::plan::Sought;
 
 /// Counts of the work that a search did. Work, never time, so tests can assert it.
@@ -45,43 +45,162 @@ pub struct Part {
     /// Mean length of the field, in tokens.
     pub average_length: f32,
     #[serde(skip)]
-    pub(super) terms: u64,
+    terms: u64,
     #[serde(skip)]
-    pub(super) is_pair: bool,
+    number: usize,
+    #[serde(skip)]
+    is_pair: bool,
 }
 
-/// Recomputes the parts of one hit's score, in the order in which they were summed.
-pub(super) fn parts(snapshot: &Snapshot, ranked: &Ranked<'_>, found: &Found) -> Result<Vec<Part>> {
-    let mut parts = Vec::new();
-    let mut held = 0;
-    for list in &ranked.lists {
-        parts.extend(part(snapshot, list, found, false)?);
-    }
-    for part in &parts {
-        held |= part.terms;
-    }
-    for pair in ranked.pairs.iter().filter(|pair| pair.list.terms & !held == 0) {
-        parts.extend(part(snapshot, pair, found, true)?);
-    }
-    let (score, ranked_as) = (score_of(&parts), found.key.score);
-    debug_assert!(
-        !ranked.order.by_score() || (score - ranked_as).abs() <= ranked_as * 1e-3,
-        "{parts:?} must add up to {ranked_as}"
-    );
-    Ok(parts)
+/// How a score came about: a tree whose numbers add up.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Explanation {
+    /// What this is the score of.
+    pub what: String,
+    /// How it comes from what is below it.
+    pub how: How,
+    /// The score, or the factor.
+    pub score: f32,
+    /// The word in its field, where this is the score of one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub part: Option<Part>,
+    /// What it comes from.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub of: Vec<Self>,
 }
 
-/// Adds the parts up to a score.
-pub(super) fn score_of(parts: &[Part]) -> f32 {
-    let sum =
-        |pairs: bool| parts.iter().filter(|part| part.is_pair == pairs).map(|part| part.score).sum::<f32>();
-    quantised(sum(false) + sum(true))
+/// How a number of an [`Explanation`] comes from those below it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum How {
+    /// Their sum.
+    Sum,
+    /// Their product.
+    Product,
+    /// The best of them.
+    Best,
+    /// There are none: it stands for itself.
+    Value,
+}
+
+impl Explanation {
+    fn value(what: impl Into<String>, score: f32) -> Self {
+        Self { what: what.into(), how: How::Value, score, part: None, of: Vec::new() }
+    }
+
+    fn sum(what: &str, of: Vec<Self>) -> Self {
+        let score = of.iter().map(|below| below.score).sum();
+        Self { what: what.to_owned(), how: How::Sum, score, part: None, of }
+    }
+}
+
+/// What one hit's score is made of.
+pub(super) struct Account<'a> {
+    ranked: &'a Ranked<'a>,
+    parts: Vec<Part>,
+    /// What its session holds, by list.
+    evidence: &'a [f32],
+}
+
+impl<'a> Account<'a> {
+    /// Recomputes what a hit holds, in the order in which it was summed.
+    pub(super) fn of(
+        snapshot: &Snapshot,
+        ranked: &'a Ranked<'_>,
+        evidence: &'a [f32],
+        found: &Found,
+    ) -> Result<Self> {
+        let mut parts = Vec::new();
+        for list in &ranked.lists {
+            parts.extend(part(snapshot, list, found, false)?);
+        }
+        let held = parts.iter().fold(0, |held, part: &Part| held | part.terms);
+        for pair in ranked.pairs.iter().filter(|pair| pair.list.terms & !held == 0) {
+            parts.extend(part(snapshot, pair, found, true)?);
+        }
+        let account = Self { ranked, parts, evidence };
+        let (score, ranked_as) = (account.score(), found.key.score);
+        debug_assert!(
+            !ranked.order.by_score() || (score - ranked_as).abs() <= ranked_as * 1e-3,
+            "{:?} must add up to {ranked_as}",
+            account.explanation()
+        );
+        Ok(account)
+    }
+
+    /// Returns the terms that the hit holds.
+    pub(super) fn terms(&self) -> u64 {
+        self.parts.iter().fold(0, |held, part| held | part.terms)
+    }
+
+    /// Adds up to the score.
+    pub(super) fn score(&self) -> f32 {
+        let best = |pairs: bool| {
+            let parts = self.parts.iter().filter(|part| part.is_pair == pairs);
+            sum_of_best(parts.map(|part| (Some(part.number), part.score)))
+        };
+        let share = self.ranked.coverage(self.terms()).sqrt();
+        quantised((best(false) + best(true)) * share + self.ranked.of_session(self.evidence))
+    }
+
+    /// Returns the fields that matched, the one that counts most first.
+    pub(super) fn fields(&self) -> Vec<Field> {
+        let of = |field: Field| self.parts.iter().filter(move |part| part.field == field);
+        let score = |field: Field| of(field).map(|part| part.score).sum::<f32>();
+        let mut fields: Vec<Field> =
+            Field::ALL.into_iter().filter(|field| of(*field).next().is_some()).collect();
+        fields.sort_by(|a, b| score(*b).total_cmp(&score(*a)));
+        fields
+    }
+
+    /// Returns the whole of it as a tree.
+    pub(super) fn explanation(&self) -> Explanation {
+        let words = Explanation::sum("its words and neighbours", self.words());
+        let share = self.ranked.coverage(self.terms()).sqrt();
+        let message = Explanation {
+            what: "this message".to_owned(),
+            how: How::Product,
+            score: words.score * share,
+            part: None,
+            of: vec![words, Explanation::value("root of the share of the query that it holds", share)],
+        };
+        let weight = self.ranked.plan.session_weight;
+        let lists = self.ranked.plan.lists.iter().zip(self.evidence).filter(|(_, best)| **best > 0.0);
+        let best = lists.map(|(list, best)| Explanation::value(name(&list.sought), weight * best));
+        let session = Explanation::sum("the best of each word in its session, weighed", best.collect());
+        Explanation::sum("score", vec![message, session])
+    }
+
+    fn words(&self) -> Vec<Explanation> {
+        let mut words: Vec<Explanation> = Vec::new();
+        let mut last = None;
+        for part in &self.parts {
+            let leaf =
+                Explanation { part: Some(part.clone()), ..Explanation::value(part.term.clone(), part.score) };
+            let key = (part.is_pair, part.number);
+            match words.last_mut().filter(|_| last == Some(key)) {
+                Some(word) if word.how == How::Best => {
+                    word.score = word.score.max(leaf.score);
+                    word.of.push(leaf);
+                }
+                Some(word) => {
+                    let score = word.score.max(leaf.score);
+                    let first = std::mem::replace(word, Explanation::value(leaf.what.clone(), score));
+                    (word.how, word.of) = (How::Best, vec![first, leaf]);
+                }
+                None => words.push(leaf),
+            }
+            last = Some(key);
+        }
+        words
+    }
 }
 
 fn part(snapshot: &Snapshot, list: &RankedList<'_>, found: &Found, is_pair: bool) -> Result<Option<Part>> {
     let segment = snapshot.searcher().segment_reader(found.segment);
     let field = snapshot.fields().text(list.field);
-    let cursor = Cursor::check(segment, field, &list.list.sought, list.worth.clone(), list.list.terms)?;
+    let slot = Slot { list: Some(list.number), terms: list.list.terms };
+    let cursor = Cursor::check(segment, field, &list.list.sought, list.worth.clone(), slot)?;
     let Some((frequency, length, score)) = cursor.and_then(|mut cursor| cursor.at(found.doc)) else {
         return Ok(None);
     };
@@ -95,6 +214,7 @@ fn part(snapshot: &Snapshot, list: &RankedList<'_>, found: &Found, is_pair: bool
         length,
         average_length: list.worth.norms.average,
         terms: list.list.terms,
+        number: list.number,
         is_pair,
     }))
 }

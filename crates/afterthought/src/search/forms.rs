@@ -1,4 +1,5 @@
-//! Finds the words that `prefix*` or `fuzzy~` stand for, in the dictionaries of what is searched.
+//! Finds the words that `prefix*` or `fuzzy~` stand for, and the inflected forms of a word, in the
+//! dictionaries of what is searched.
 //!
 //! Near spellings come from tantivy's Levenshtein automaton, which walks the dictionary's trie and
 //! leaves branches that cannot match; so the first letter may differ too.
@@ -13,17 +14,25 @@ use crate::error::Result;
 use crate::index::{Snapshot, failed};
 use crate::limits::QUERY_FORMS_MAX;
 use crate::model::{Field, Warning};
+use crate::text::Inflection;
 
 use super::plan::{Plan, Sought};
 
 /// What one more edit leaves of a form's weight.
 const EDIT_WEIGHT: f32 = 0.5;
 
+/// What an inflected form counts beside the word as typed.
+const FORM_WEIGHT: f32 = 0.7;
+/// Where forms are looked for: where people and models write sentences.
+const PROSE: [Field; 3] = [Field::Content, Field::Reasoning, Field::Title];
+
 /// A word that stands for several.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Pattern {
     /// Words that begin so.
     Prefix(String),
+    /// The word and its inflected forms.
+    Word(String),
     /// Words that become this one by at most so many edits; a swap of neighbours is one.
     Fuzzy(String, u8),
 }
@@ -68,6 +77,11 @@ impl Plan {
 /// Returns the most frequent words of a pattern, and how many there are.
 fn gather(snapshot: &Snapshot, fields: &[Field], pattern: &Pattern) -> Result<(Vec<(String, f32)>, usize)> {
     let mut found: HashMap<String, Found> = HashMap::new();
+    let mut forms = None;
+    if let Pattern::Word(word) = pattern {
+        forms = Inflection::of(word);
+        found.insert(word.clone(), Found { documents: u64::MAX, weight: 1.0 });
+    }
     for field in fields {
         let handle = snapshot.fields().text(*field);
         for segment in snapshot.searcher().segment_readers() {
@@ -75,11 +89,23 @@ fn gather(snapshot: &Snapshot, fields: &[Field], pattern: &Pattern) -> Result<(V
             let mut add = |key: &[u8], documents: u32, weight: f32| {
                 let Ok(word) = std::str::from_utf8(key) else { return };
                 let form = found.entry(word.to_owned()).or_insert(Found { documents: 0, weight });
-                form.documents += u64::from(documents);
+                form.documents = form.documents.saturating_add(u64::from(documents));
                 form.weight = form.weight.max(weight);
             };
             match pattern {
-                Pattern::Prefix(prefix) => begin_with(index.terms(), prefix, &mut add)?,
+                Pattern::Prefix(prefix) => {
+                    begin_with(index.terms(), prefix, &mut |word, documents| add(word, documents, 1.0))?;
+                }
+                Pattern::Word(word) if PROSE.contains(field) => {
+                    let Some(forms) = &forms else { continue };
+                    begin_with(index.terms(), forms.prefix(), &mut |form, documents| {
+                        let is_form = std::str::from_utf8(form).is_ok_and(|form| forms.holds(form));
+                        if is_form && form != word.as_bytes() {
+                            add(form, documents, FORM_WEIGHT);
+                        }
+                    })?;
+                }
+                Pattern::Word(_) => {}
                 Pattern::Fuzzy(word, edits) => {
                     let term = TantivyTerm::from_field_text(handle, word);
                     near_spellings(index.terms(), &term, *edits, &mut add)?;
@@ -101,15 +127,11 @@ struct Found {
     weight: f32,
 }
 
-fn begin_with(
-    dictionary: &TermDictionary,
-    prefix: &str,
-    add: &mut impl FnMut(&[u8], u32, f32),
-) -> Result<()> {
+fn begin_with(dictionary: &TermDictionary, prefix: &str, add: &mut impl FnMut(&[u8], u32)) -> Result<()> {
     let mut words =
         dictionary.range().ge(prefix.as_bytes()).into_stream().map_err(|error| failed(error.into()))?;
     while words.advance() && words.key().starts_with(prefix.as_bytes()) {
-        add(words.key(), words.value().doc_freq, 1.0);
+        add(words.key(), words.value().doc_freq);
     }
     Ok(())
 }

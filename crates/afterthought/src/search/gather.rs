@@ -76,12 +76,6 @@ impl<'a> Gathered<'a> {
         Ok(Self::Groups { of, groups: Vec::new(), top })
     }
 
-    /// Tells whether no document whose key begins with at most `most` can change the answer, whichever
-    /// session it is of.
-    pub(super) fn is_full_above(&self, most: Standing) -> bool {
-        matches!(self, Self::Documents(top) if top.is_full_above(most))
-    }
-
     /// Counts a document of a session.
     pub(super) fn count(&mut self, session_ord: u64) {
         if let Some(group) = self.group(session_ord) {

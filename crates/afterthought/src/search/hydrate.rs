@@ -9,7 +9,8 @@ use crate::model::{Field, Message, Session};
 use crate::text::Analyzer;
 
 use super::collect::Ranked;
-use super::explain::{Part, Work, parts, score_of};
+use super::evidence::Evidence;
+use super::explain::{Account, Work};
 use super::gather::Found;
 use super::order::tier;
 use super::page::Hit;
@@ -38,12 +39,13 @@ pub(super) fn hydrate(
     snapshot: &Snapshot,
     fetch: Fetch<'_>,
     ranked: &Ranked<'_>,
+    evidence: &Evidence,
     found: &[Found],
     deadline: Instant,
     work: &mut Work,
 ) -> Result<Hydrated> {
     let mut maker =
-        HitMaker { snapshot, ranked, needles: Needles::of(ranked), analyzer: Analyzer::default() };
+        HitMaker { snapshot, ranked, evidence, needles: Needles::of(ranked), analyzer: Analyzer::default() };
     let mut hydrated = Hydrated { hits: Vec::with_capacity(found.len()), stale: Vec::new() };
     for chunk in found.chunks(CHUNK_ROWS) {
         if Instant::now() > deadline {
@@ -72,18 +74,17 @@ pub(super) fn hydrate(
 struct HitMaker<'a> {
     snapshot: &'a Snapshot,
     ranked: &'a Ranked<'a>,
+    evidence: &'a Evidence,
     needles: Needles,
     analyzer: Analyzer,
 }
 
-impl HitMaker<'_> {
+impl<'a> HitMaker<'a> {
     fn title(&mut self, found: &Found) -> Result<Hit> {
         let session = self.snapshot.session_at(found.segment, found.doc)?;
         let title = session.title.clone().unwrap_or_default();
-        self.hit(
-            found,
-            Shown { session, message: None, flags: 0, index: None, text: &title, parts: self.parts(found)? },
-        )
+        let account = self.account(found)?;
+        self.hit(found, Shown { session, message: None, flags: 0, index: None, text: &title, account })
     }
 
     fn message(&mut self, found: &Found, message: &Message) -> Result<Hit> {
@@ -93,19 +94,19 @@ impl HitMaker<'_> {
                 Session { id: message.session_id.clone(), source: "unknown".to_owned(), ..Session::default() }
             }
         };
-        let parts = self.parts(found)?;
-        let text = message.text(best_field(&parts));
+        let account = self.account(found)?;
+        let text = message.text(best_field(&account));
         let index = place(self.snapshot, found)?;
         let flags = self.snapshot.text_at(found.segment, found.doc)?.row.flags;
-        self.hit(found, Shown { session, message: Some(message), flags, index, text, parts })
+        self.hit(found, Shown { session, message: Some(message), flags, index, text, account })
     }
 
-    fn parts(&self, found: &Found) -> Result<Vec<Part>> {
-        parts(self.snapshot, self.ranked, found)
+    fn account(&self, found: &Found) -> Result<Account<'a>> {
+        Account::of(self.snapshot, self.ranked, self.evidence.of(found.session_ord), found)
     }
 
     fn hit(&mut self, found: &Found, shown: Shown<'_>) -> Result<Hit> {
-        let held = shown.parts.iter().fold(0, |held, part| held | part.terms);
+        let held = shown.account.terms();
         let terms = self.ranked.plan.terms.iter().enumerate();
         let terms = terms.filter(|(bit, _)| held >> bit & 1 == 1);
         let snippet = self.needles.snippet(&mut self.analyzer, shown.text);
@@ -120,16 +121,17 @@ impl HitMaker<'_> {
             source: shown.session.source,
             title: shown.session.title,
             timestamp: time.and_then(crate::time::rfc3339),
-            score: if self.ranked.order.by_score() { found.key.score } else { score_of(&shown.parts) },
+            score: if self.ranked.order.by_score() { found.key.score } else { shown.account.score() },
             tier: tier(self.snapshot, shown.flags, found.session_ord)?,
-            origin: best_field(&shown.parts).origin(),
-            matched_fields: fields_by_score(&shown.parts),
+            origin: best_field(&shown.account).origin(),
+            matched_fields: shown.account.fields(),
             matched_terms: terms.map(|(_, term)| term.label.clone()).collect(),
             terms_total: self.ranked.plan.terms.len(),
+            coverage: self.ranked.coverage(held),
             snippet: snippet.text,
             highlights: snippet.highlights,
             more_in_session: found.more,
-            explain: Some(shown.parts),
+            explain: self.ranked.request.explain.then(|| shown.account.explanation()),
         })
     }
 }
@@ -141,7 +143,7 @@ struct Shown<'a> {
     flags: u64,
     index: Option<u64>,
     text: &'a str,
-    parts: Vec<Part>,
+    account: Account<'a>,
 }
 
 /// Tells whether the archive's row is the one that was indexed and ranked.
@@ -174,16 +176,6 @@ fn root(snapshot: &Snapshot, session: &Session) -> Result<String> {
     Ok(path.pop().expect("a path holds its first session"))
 }
 
-fn best_field(parts: &[Part]) -> Field {
-    fields_by_score(parts).first().copied().unwrap_or(Field::Content)
-}
-
-/// Returns the fields that matched, the one that counts most first.
-fn fields_by_score(parts: &[Part]) -> Vec<Field> {
-    let score =
-        |field: Field| parts.iter().filter(|part| part.field == field).map(|part| part.score).sum::<f32>();
-    let mut fields: Vec<Field> =
-        Field::ALL.into_iter().filter(|field| parts.iter().any(|part| part.field == *field)).collect();
-    fields.sort_by(|a, b| score(*b).total_cmp(&score(*a)));
-    fields
+fn best_field(account: &Account<'_>) -> Field {
+    account.fields().first().copied().unwrap_or(Field::Content)
 }

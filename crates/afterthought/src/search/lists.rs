@@ -1,5 +1,5 @@
-//! Posting lists over one segment: cursors that add scores to a window of documents, and phrase
-//! checks at one document. Scores are BM25+ by field:
+//! Posting lists over one segment: cursors that bring scores to a window of documents, and phrase
+//! checks at one document. Scores are BM25+ by field, and a word counts in the field where it counts most:
 //!
 //! ```text
 //! boost · idf · (δ + tf·(k1 + 1) / (tf + k1·(1 − b + b·length/average)))
@@ -35,8 +35,11 @@ const WINDOW: usize = 4_096;
 pub(super) struct Window {
     base: DocId,
     end: DocId,
-    scores: Box<[f32]>,
+    /// By list of the plan, then by document: the most that any field gives.
+    scores: Vec<Box<[f32]>>,
     terms: Box<[u64]>,
+    /// The scores of one document, by list.
+    of_one: Box<[f32]>,
     matched: [u64; WINDOW / 64],
     /// How often documents hold the forms of one list, while it is added.
     frequencies: Box<[f32]>,
@@ -44,12 +47,14 @@ pub(super) struct Window {
 }
 
 impl Window {
-    pub(super) fn new() -> Self {
+    /// Makes room for the lists of a plan.
+    pub(super) fn new(lists: usize) -> Self {
         Self {
             base: 0,
             end: 0,
-            scores: vec![0.0; WINDOW].into_boxed_slice(),
+            scores: vec![vec![0.0; WINDOW].into_boxed_slice(); lists],
             terms: vec![0; WINDOW].into_boxed_slice(),
+            of_one: vec![0.0; lists].into_boxed_slice(),
             matched: [0; WINDOW / 64],
             frequencies: vec![0.0; WINDOW].into_boxed_slice(),
             counted: [0; WINDOW / 64],
@@ -62,16 +67,18 @@ impl Window {
             base.saturating_add(u32::try_from(WINDOW).expect("a window fits a document id")).min(TERMINATED);
     }
 
-    /// Hands out every document with its score and terms, and empties the window.
-    pub(super) fn drain(&mut self, mut visit: impl FnMut(DocId, f32, u64)) {
+    /// Hands out every document with its score by list and its terms, and empties the window.
+    pub(super) fn drain(&mut self, mut visit: impl FnMut(DocId, &[f32], u64)) {
         for word in 0..WINDOW / 64 {
             let mut bits = std::mem::take(&mut self.matched[word]);
             while bits != 0 {
                 let at = word * 64 + bits.trailing_zeros() as usize;
                 bits &= bits - 1;
-                let score = std::mem::take(&mut self.scores[at]);
-                let terms = std::mem::take(&mut self.terms[at]);
-                visit(self.base + u32::try_from(at).expect("a window fits a document id"), score, terms);
+                for (score, scores) in self.of_one.iter_mut().zip(&mut self.scores) {
+                    *score = std::mem::take(&mut scores[at]);
+                }
+                let doc = self.base + u32::try_from(at).expect("a window fits a document id");
+                visit(doc, &self.of_one, std::mem::take(&mut self.terms[at]));
             }
         }
     }
@@ -86,7 +93,7 @@ impl Window {
     }
 
     /// Adds every document that was counted, once, with the score of its frequency.
-    fn add_counted(&mut self, terms: u64, mut score: impl FnMut(DocId, f32) -> f32) {
+    fn add_counted(&mut self, slot: Slot, mut score: impl FnMut(DocId, f32) -> f32) {
         for word in 0..WINDOW / 64 {
             let mut bits = std::mem::take(&mut self.counted[word]);
             while bits != 0 {
@@ -94,17 +101,20 @@ impl Window {
                 bits &= bits - 1;
                 let doc = self.base + u32::try_from(at).expect("a window fits a document id");
                 let frequency = std::mem::take(&mut self.frequencies[at]);
-                self.add(doc, score(doc, frequency), terms);
+                self.add(doc, score(doc, frequency), slot);
             }
         }
     }
 
     #[inline]
-    fn add(&mut self, doc: DocId, score: f32, terms: u64) {
+    fn add(&mut self, doc: DocId, score: f32, slot: Slot) {
         debug_assert!((self.base..self.end).contains(&doc));
         let at = (doc - self.base) as usize;
-        self.scores[at] += score;
-        self.terms[at] |= terms;
+        if let Some(list) = slot.list {
+            let best = &mut self.scores[list][at];
+            *best = best.max(score);
+        }
+        self.terms[at] |= slot.terms;
         self.matched[at / 64] |= 1 << (at % 64);
     }
 }
@@ -167,12 +177,21 @@ pub(super) fn idf(documents: u64, with_term: u64) -> f32 {
     (1.0 + (all - with + 0.5) / (with + 0.5)).ln()
 }
 
+/// Where a list's scores go.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Slot {
+    /// The list's number in the plan; `None` where it adds nothing to a score.
+    pub(super) list: Option<usize>,
+    /// The terms that its documents hold.
+    pub(super) terms: u64,
+}
+
 /// A list over one segment, moving forward.
 pub(super) struct Cursor {
     kind: CursorKind,
     norms: FieldNormReader,
     worth: Worth,
-    terms: u64,
+    slot: Slot,
 }
 
 #[expect(clippy::large_enum_variant, reason = "most cursors are the large one, and a query has few")]
@@ -191,9 +210,9 @@ impl Cursor {
         field: tantivy::schema::Field,
         sought: &Sought,
         worth: Worth,
-        terms: u64,
+        slot: Slot,
     ) -> Result<Option<Self>> {
-        let cursor = Self::check(segment, field, sought, worth, terms)?;
+        let cursor = Self::check(segment, field, sought, worth, slot)?;
         Ok(cursor.map(|mut cursor| {
             if let CursorKind::Check(matcher) = cursor.kind {
                 cursor.kind = CursorKind::Phrase(PhraseCursor::over(matcher));
@@ -208,7 +227,7 @@ impl Cursor {
         field: tantivy::schema::Field,
         sought: &Sought,
         worth: Worth,
-        terms: u64,
+        slot: Slot,
     ) -> Result<Option<Self>> {
         let open = || -> tantivy::Result<Option<Self>> {
             let Some(norms) = segment.fieldnorms_readers().get_field(field)? else { return Ok(None) };
@@ -228,7 +247,7 @@ impl Cursor {
                     PhraseMatcher::open(segment, field, phrase, *slop)?.map(CursorKind::Check)
                 }
             };
-            Ok(kind.map(|kind| Self { kind, norms, worth, terms }))
+            Ok(kind.map(|kind| Self { kind, norms, worth, slot }))
         };
         open().map_err(failed)
     }
@@ -255,18 +274,18 @@ impl Cursor {
 
     /// Adds every document before the window's end. Returns how many postings were read.
     pub(super) fn add_to(&mut self, window: &mut Window) -> u64 {
-        let Self { kind, norms, worth, terms } = self;
+        let Self { kind, norms, worth, slot } = self;
         let end = window.end;
         match kind {
             CursorKind::Token(token) => token.walk(end, |doc, frequency| {
-                window.add(doc, worth.score(norms.fieldnorm_id(doc), frequency), *terms);
+                window.add(doc, worth.score(norms.fieldnorm_id(doc), frequency), *slot);
             }),
             CursorKind::Forms(forms) => {
                 let mut read = 0;
                 for (form, weight) in forms {
                     read += form.walk(end, |doc, frequency| window.count(doc, *weight * frequency));
                 }
-                window.add_counted(*terms, |doc, frequency| worth.score(norms.fieldnorm_id(doc), frequency));
+                window.add_counted(*slot, |doc, frequency| worth.score(norms.fieldnorm_id(doc), frequency));
                 read
             }
             CursorKind::Check(_) => 0,
@@ -274,7 +293,7 @@ impl Cursor {
                 let mut read = 0;
                 while phrase.doc < end {
                     let score = worth.score(norms.fieldnorm_id(phrase.doc), phrase.frequency);
-                    window.add(phrase.doc, score, *terms);
+                    window.add(phrase.doc, score, *slot);
                     read += 1;
                     phrase.advance();
                 }
@@ -303,8 +322,8 @@ impl Cursor {
         &self.worth
     }
 
-    pub(super) fn terms(&self) -> u64 {
-        self.terms
+    pub(super) fn slot(&self) -> Slot {
+        self.slot
     }
 }
 

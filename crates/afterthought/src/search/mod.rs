@@ -3,6 +3,7 @@
 
 mod collect;
 mod cursor;
+mod evidence;
 mod explain;
 mod filter;
 mod forms;
@@ -22,10 +23,10 @@ mod snippet;
 mod wanted;
 
 pub use cursor::commit_of;
-pub use explain::{Part, Work};
+pub use explain::{Explanation, How, Part, Work};
 pub use hydrate::Fetch;
 pub use kept::Kept;
-pub use page::{Count, Hit, IndexState, IndexView, Page};
+pub use page::{Confidence, Count, Hit, IndexState, IndexView, Page};
 pub use pool::Pool;
 pub use request::{Filters, Group, Match, SearchRequest, Sort, Weights, workspace_path};
 pub use run::search;

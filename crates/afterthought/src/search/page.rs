@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use crate::model::{Field, Origin, Tier, Warning};
 
-use super::explain::{Part, Work};
+use super::explain::{Explanation, Work};
 
 /// One page of an answer.
 #[derive(Clone, Debug, Serialize)]
@@ -17,6 +17,8 @@ pub struct Page {
     pub total: Count,
     /// How many messages match, where they are grouped.
     pub total_messages: Option<Count>,
+    /// How far to trust that the archive holds what was asked for.
+    pub confidence: Confidence,
     /// Rank of the first hit.
     pub offset: usize,
     /// Hits asked for.
@@ -82,6 +84,9 @@ pub struct Hit {
     pub matched_terms: Vec<String>,
     /// How many words were looked for.
     pub terms_total: usize,
+    /// The share of the query that this message holds, each word by how much it tells: 0 to 1. Comparable
+    /// between answers, as a score is not.
+    pub coverage: f32,
     /// The text around the best match, on one line.
     pub snippet: String,
     /// Where words stand in `snippet`: from and to, in Unicode scalar values.
@@ -90,7 +95,20 @@ pub struct Hit {
     pub more_in_session: Option<u64>,
     /// How the score came about, where it was asked.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub explain: Option<Vec<Part>>,
+    pub explain: Option<Explanation>,
+}
+
+/// How far to trust that an archive holds what was asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Confidence {
+    /// A conversation holds most of what was asked for.
+    Confident,
+    /// There are hits, and what tells most of the question stands in none of their conversations. The
+    /// archive may well not hold the answer.
+    Weak,
+    /// There are no hits.
+    None,
 }
 
 /// How the index stands to its archive.

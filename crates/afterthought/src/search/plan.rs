@@ -1,14 +1,20 @@
 //! Lowers a query to posting lists: which terms in which fields, what they are worth, what must
 //! and must not be there. Pure: opens no segment, reads no clock.
 
-use crate::limits::{QUERY_EXCLUDED_MAX, QUERY_RUN_CHARS_MAX, QUERY_TERMS_MAX, QUERY_UNREADABLE_NAMED_MAX};
+use crate::limits::{
+    QUERY_EXCLUDED_MAX, QUERY_NAME_CHARS_MAX, QUERY_RUN_CHARS_MAX, QUERY_TERMS_MAX,
+    QUERY_UNREADABLE_NAMED_MAX,
+};
 use crate::model::{Field, Warning};
 use crate::query::{Clause, Node, Occur, Query, Scope, simplify};
-use crate::text::{Analyzer, Kind, fold, segment_words};
+use crate::text::{Analyzer, Inflection, Kind, fold, is_function_word, segment_words};
 
 use super::forms::{Forms, Pattern};
 use super::request::{Match, SearchRequest};
 use super::wanted::Wanted;
+
+/// What `the` or `который` count of what a word as rare would.
+const FUNCTION_WORD_WEIGHT: f32 = 0.3;
 
 /// The lists that answer a query.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -32,6 +38,8 @@ pub(super) struct Plan {
     pub(super) fields: Vec<(Field, f32)>,
     /// Factor on the score of pairs.
     pub(super) phrase_boost: f32,
+    /// Factor on what a session holds.
+    pub(super) session_weight: f32,
     /// A run without spaces was read as one phrase and could be read as words instead.
     pub(super) can_relax: bool,
     pub(super) warnings: Vec<Warning>,
@@ -51,6 +59,8 @@ pub(super) struct Term {
 pub(super) struct List {
     pub(super) sought: Sought,
     pub(super) terms: u64,
+    /// Factor on its score: words that join others tell less than their rarity says.
+    pub(super) weight: f32,
     /// Where it is searched, if the request searches there.
     pub(super) fields: Fields,
 }
@@ -104,6 +114,7 @@ impl Plan {
         let plan = Self {
             fields: request.fields(),
             phrase_boost: request.weights.phrase,
+            session_weight: request.weights.session,
             warnings: query.warnings.clone(),
             ..Self::default()
         };
@@ -115,8 +126,10 @@ impl Plan {
             excluded: Vec::new(),
             reserved: excluded_leaves(&clauses, false).min(QUERY_EXCLUDED_MAX),
             unreadable: 0,
+            is_one_run: false,
         };
         let place = Place { fields: Fields::ALL, is_excluded: false, is_outermost: true };
+        planner.is_one_run = planner.is_one_run(&clauses);
         let wanted = planner.group(&clauses, place).unwrap_or_default();
         Self { necessary: wanted.necessary(), wanted, ..planner.plan }
     }
@@ -156,6 +169,8 @@ struct Planner {
     reserved: usize,
     /// Clauses that hold nothing to search for.
     unreadable: usize,
+    /// The query is one run of a script without spaces: what is meant is that text.
+    is_one_run: bool,
 }
 
 /// A clause without groups, as it is lowered.
@@ -170,6 +185,11 @@ struct Leaf<'a> {
 }
 
 impl Planner {
+    fn is_one_run(&mut self, clauses: &[Clause]) -> bool {
+        let [Clause { node: Node::Text(text), .. }] = clauses else { return false };
+        runs(&tokens(&mut self.analyzer, text)).len() == 1
+    }
+
     /// Lowers a group; `None` if nothing of it can be found.
     fn group(&mut self, clauses: &[Clause], place: Place) -> Option<Wanted> {
         let (mut must, mut should, mut not) = (Vec::new(), Vec::new(), Vec::new());
@@ -262,8 +282,9 @@ impl Planner {
     fn strict(&mut self, leaf: &Leaf<'_>, sought: Vec<Sought>) -> Option<Wanted> {
         let first = sought.first()?.clone();
         let bit = self.term(leaf.label, first, leaf.place)?;
+        let weight = weight(&fold(leaf.label));
         for sought in sought {
-            self.list(sought, bit, leaf.place);
+            self.list(sought, bit, weight, leaf.place);
         }
         Some(Wanted::Leaf(bit))
     }
@@ -273,10 +294,13 @@ impl Planner {
         let mut bits: Vec<(usize, u64)> = Vec::new();
         let start = run[0].from;
         for token in run.iter().filter(|token| token.kind == Kind::Word) {
-            let sought = Sought::Token(token.text.clone());
             let label = &leaf.label[token.from - start..token.to - start];
+            let sought = match Inflection::of(&token.text) {
+                Some(_) => Sought::Pattern(token.text.clone(), Pattern::Word(token.text.clone())),
+                None => Sought::Token(token.text.clone()),
+            };
             let Some(bit) = self.term(label, sought.clone(), leaf.place) else { continue };
-            self.list(sought, bit, leaf.place);
+            self.list(sought, bit, weight(&token.text), leaf.place);
             let fields = leaf.place.fields;
             let neighbour =
                 before.take().filter(|(word, _, inside)| *word != token.text && *inside == fields);
@@ -292,7 +316,7 @@ impl Planner {
             };
             let mask = bits.iter().filter(covered).fold(0, |mask, (_, bit)| mask | bit);
             if mask != 0 {
-                self.list(Sought::Token(whole.text.clone()), mask, leaf.place);
+                self.list(Sought::Token(whole.text.clone()), mask, 1.0, leaf.place);
             }
         }
         let all = bits.iter().fold(0, |all, (_, bit)| all | bit);
@@ -305,13 +329,28 @@ impl Planner {
         let words = words_of_run(leaf.label, run);
         let length = run.iter().filter(|token| token.kind == Kind::Solo).count();
         let is_strict = self.reading == Reading::Strict || !leaf.is_loose;
-        if (is_strict && length <= QUERY_RUN_CHARS_MAX) || words.len() < 2 {
+        let chars_max = if self.is_one_run { QUERY_RUN_CHARS_MAX } else { QUERY_NAME_CHARS_MAX };
+        if (is_strict && (length <= chars_max || !leaf.is_loose)) || words.len() < 2 {
             self.plan.can_relax |= leaf.is_loose && words.len() > 1;
             return self.strict(leaf, unit(run, 0));
         }
         let mut wanted = Vec::new();
+        let mut before: Option<(Vec<Owned>, u64)> = None;
         for (word, tokens) in words {
-            wanted.extend(self.strict(&Leaf { label: word, ..*leaf }, unit(&tokens, 0)));
+            let found = self.strict(&Leaf { label: word, ..*leaf }, unit(&tokens, 0));
+            let Some(Wanted::Leaf(bit)) = found else { continue };
+            if let Some((mut both, before_bit)) = before.take() {
+                both.extend(tokens.iter().cloned());
+                let sought = unit(&both, 0).swap_remove(0);
+                self.plan.pairs.push(List {
+                    sought,
+                    terms: before_bit | bit,
+                    weight: 1.0,
+                    fields: leaf.place.fields,
+                });
+            }
+            before = Some((tokens, bit));
+            wanted.push(Wanted::Leaf(bit));
         }
         if leaf.is_loose && !leaf.required { Wanted::any(wanted) } else { Wanted::all(wanted) }
     }
@@ -362,17 +401,18 @@ impl Planner {
         is_new
     }
 
-    fn list(&mut self, sought: Sought, terms: u64, place: Place) {
+    fn list(&mut self, sought: Sought, terms: u64, weight: f32, place: Place) {
         let fields = place.fields;
         let lists = if place.is_excluded { &mut self.plan.excluded } else { &mut self.plan.lists };
         match lists.iter_mut().find(|list| list.sought == sought && list.fields == fields) {
             Some(list) => list.terms |= terms,
-            None => lists.push(List { sought, terms, fields }),
+            None => lists.push(List { sought, terms, weight, fields }),
         }
     }
 
     fn pair(&mut self, first: String, second: String, terms: u64, fields: Fields) {
-        let pair = List { sought: Sought::Phrase(vec![(0, first), (1, second)], 0), terms, fields };
+        let weight = (weight(&first) + weight(&second)) / 2.0;
+        let pair = List { sought: Sought::Phrase(vec![(0, first), (1, second)], 0), terms, weight, fields };
         if !self.plan.pairs.contains(&pair) {
             self.plan.pairs.push(pair);
         }
@@ -393,6 +433,11 @@ fn pattern(node: &Node, tokens: &[Owned]) -> Option<Pattern> {
         },
         _ => None,
     }
+}
+
+/// What a word counts beside others that are as rare.
+fn weight(word: &str) -> f32 {
+    if is_function_word(word) { FUNCTION_WORD_WEIGHT } else { 1.0 }
 }
 
 /// The word before, if the next one would be its neighbour.

@@ -73,7 +73,7 @@ impl SearchRequest {
         if self.cursor.is_some() && self.offset > 0 {
             return refused("give a cursor or an offset, not both".to_owned());
         }
-        let weights = self.weights.fields.values().chain([&self.weights.phrase]);
+        let weights = self.weights.fields.values().chain([&self.weights.phrase, &self.weights.session]);
         match weights.into_iter().find(|weight| !(0.0..=BOOST_MAX).contains(*weight)) {
             Some(weight) => refused(format!("a boost must be 0 to {BOOST_MAX}, not {weight}")),
             None => Ok(()),
@@ -169,18 +169,20 @@ pub struct Weights {
     pub fields: Boosts,
     /// Factor on the score of neighbouring query words found side by side.
     pub phrase: f32,
+    /// Factor on what the rest of a message's session holds of the query.
+    pub session: f32,
 }
 
 impl Default for Weights {
     fn default() -> Self {
         let fields = [
             (Field::Content, 1.0),
-            (Field::Reasoning, 0.9),
-            (Field::ToolCalls, 0.5),
-            (Field::ToolName, 0.5),
-            (Field::ToolOutput, 0.35),
+            (Field::Reasoning, 1.0),
+            (Field::ToolCalls, 0.7),
+            (Field::ToolName, 0.7),
+            (Field::ToolOutput, 0.65),
             (Field::Title, 1.5),
         ];
-        Self { fields: fields.into(), phrase: 3.0 }
+        Self { fields: fields.into(), phrase: 3.0, session: 0.5 }
     }
 }

@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use crate::error::Result;
 use crate::index::Snapshot;
-use crate::limits::{CURSOR_STALE_ROWS_MAX, PAGE_REFILLS_MAX};
+use crate::limits::{CONFIDENT_COVERAGE_MIN, CURSOR_STALE_ROWS_MAX, PAGE_REFILLS_MAX};
 use crate::model::Warning;
 use crate::query::{Query, parse};
 
@@ -16,7 +16,7 @@ use super::filter::Filter;
 use super::gather::Gathered;
 use super::hydrate::{Fetch, hydrate};
 use super::order::{Key, Order};
-use super::page::{Count, Hit, IndexView, Page};
+use super::page::{Confidence, Count, Hit, IndexView, Page};
 use super::plan::{Plan, Reading};
 use super::request::SearchRequest;
 
@@ -100,14 +100,9 @@ fn answer(
     let mut plan = Plan::of(asked.query, request, reading);
     plan.expand(asked.snapshot)?;
     let order = Order::of(asked.snapshot, request)?;
-    let ranked = Ranked::of(asked.snapshot, &plan, order, request.prune)?;
+    let ranked = Ranked::of(asked.snapshot, &plan, order, request)?;
     let mut work = Work::default();
-    let Filled { collected, mut hits, last, stale } = fill(asked, fetch, &ranked, filter, &mut work)?;
-    if !request.explain {
-        for hit in &mut hits {
-            hit.explain = None;
-        }
-    }
+    let Filled { collected, hits, last, stale } = fill(asked, fetch, &ranked, filter, &mut work)?;
     let next = next_place(asked, &collected, hits.len(), last, filter);
     let warnings = warnings(&plan, &ranked, &collected, stale, asked.from.rank, filter);
     let outcome =
@@ -116,6 +111,7 @@ fn answer(
         schema_version: 1,
         query: request.query.clone(),
         total: Count { value: collected.total, relation: "eq" },
+        confidence: confidence(&ranked, &collected),
         total_messages: collected.messages.map(|value| Count { value, relation: "eq" }),
         offset: asked.from.rank,
         limit: request.limit,
@@ -129,6 +125,16 @@ fn answer(
         work: request.explain.then_some(work),
     };
     Ok((page, outcome))
+}
+
+/// Says how far to trust that the archive holds what was asked for, by the conversation that holds most of
+/// it: words that no message has weigh most.
+fn confidence(ranked: &Ranked<'_>, collected: &Collected) -> Confidence {
+    if collected.total == 0 {
+        return Confidence::None;
+    }
+    let best = collected.evidence.sessions().map(|best| ranked.coverage(ranked.terms_of(best)));
+    if best.fold(0.0, f32::max) >= CONFIDENT_COVERAGE_MIN { Confidence::Confident } else { Confidence::Weak }
 }
 
 /// A page's hits, and what they were chosen from.
@@ -155,7 +161,7 @@ fn fill(
         let gathered = Gathered::new(snapshot, request.group, from.skip + request.limit, from.after)?;
         let mut collected = collect(snapshot, ranked, filter, gathered, deadline, work)?;
         let page = collected.found.split_off(from.skip.min(collected.found.len()));
-        let hydrated = hydrate(snapshot, fetch, ranked, &page, deadline, work)?;
+        let hydrated = hydrate(snapshot, fetch, ranked, &collected.evidence, &page, deadline, work)?;
         stale += hydrated.stale.len();
         rounds += 1;
         filter.stale.extend(&hydrated.stale);
