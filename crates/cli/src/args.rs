@@ -87,6 +87,7 @@ What the tool takes and gives: schema/mcp.json.
 Exit codes: 0 the client has gone, 1 unexpected, 2 usage, 130 interrupted.")]
     Mcp,
     Bench(Bench),
+    Eval(Eval),
     #[command(hide = true)]
     BenchTwin(BenchTwin),
     Demo(Demo),
@@ -362,6 +363,46 @@ pub(crate) struct Bench {
     pub(crate) dir: Option<PathBuf>,
 }
 
+/// Measure how good answers are, on judged sets, against FTS5 and plain BM25.
+///
+/// Writes each set as an agent's archive, mirrors it, asks its questions through the same search as
+/// everything else, and compares what comes back with what was judged. Archives, indexes and the
+/// rivals' answers are kept, so that a run with other weights only searches.
+#[derive(Args, Debug)]
+#[command(after_help = "Examples:
+  aft eval --data judged --sets locomo,cosqa
+  aft eval --data judged --save before.json
+  aft eval --data judged --weights phrase=2,reasoning=0.7 --against before.json
+
+Exit codes: 0 ok, 1 unexpected, 2 usage, also where a set is not there, 3 no place to work in.")]
+pub(crate) struct Eval {
+    /// The folder of judged sets
+    #[arg(long, value_name = "DIR")]
+    pub(crate) data: PathBuf,
+    /// Keep archives and indexes here [default: a folder in the temporary folder]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) work: Option<PathBuf>,
+    /// Only these sets, as a comma list [default: all that are there]
+    #[arg(long, value_name = "SET", value_delimiter = ',')]
+    pub(crate) sets: Vec<String>,
+    /// Weigh a field, or words side by side, such as reasoning=0.7 or phrase=2; comma list
+    #[arg(long, value_name = "NAME=X", value_delimiter = ',', value_parser = weight)]
+    pub(crate) weights: Vec<(String, f32)>,
+    /// Test differences against a (FTS5 as the agent uses it), b (FTS5 at its best), c (plain BM25),
+    /// or a file of --save
+    #[arg(long, value_name = "WHOM", default_value = "c")]
+    pub(crate) against: String,
+    /// Write the score of every query to a file
+    #[arg(long, value_name = "FILE")]
+    pub(crate) save: Option<PathBuf>,
+    /// Measure this many sets at a time
+    #[arg(long, value_name = "N", default_value_t = 2)]
+    pub(crate) threads: usize,
+    /// Throw other coins in the test
+    #[arg(long, value_name = "N", default_value_t = 7)]
+    pub(crate) seed: u64,
+}
+
 /// Answer one question of aft bench as another side would, in a process of its own.
 #[derive(Args, Debug)]
 pub(crate) struct BenchTwin {
@@ -492,6 +533,16 @@ fn boost(text: &str) -> Result<(afterthought::Field, f32), String> {
     let field = afterthought::Field::named(name).ok_or(format!("no field \"{name}\"; fields: {names}"))?;
     let factor = factor.parse().map_err(|_| format!("\"{factor}\" is no number"))?;
     Ok((field, factor))
+}
+
+fn weight(text: &str) -> Result<(String, f32), String> {
+    match text.split_once('=') {
+        Some(("phrase", factor)) => {
+            let factor = factor.parse().map_err(|_| format!("\"{factor}\" is no number"))?;
+            Ok(("phrase".to_owned(), factor))
+        }
+        _ => boost(text).map(|(field, factor)| (field.name().to_owned(), factor)),
+    }
 }
 
 /// Reads `A:B`, `A:`, `:B` or `:`.

@@ -10,6 +10,7 @@ mod audit;
 mod bench;
 mod config;
 mod demo;
+mod eval;
 mod fail;
 mod index;
 mod mcp;
@@ -61,6 +62,7 @@ fn run(cli: &Cli) -> Result<u8, Failure> {
         Command::Audit(audit) => audit::run(&cli.global, audit),
         Command::Verify(verify) => verify::run(&cli.global, verify),
         Command::Bench(bench) => bench::run(&cli.global, bench),
+        Command::Eval(eval) => eval::run(&cli.global, eval),
         Command::BenchTwin(twin) => bench::twin(twin),
         Command::Show(show) => show::run(&cli.global, show),
         Command::Session(session) => session::one(&cli.global, session),
