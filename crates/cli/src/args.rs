@@ -370,15 +370,16 @@ pub(crate) struct Bench {
 /// rivals' answers are kept, so that a run with other weights only searches.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
-  aft eval --data judged --sets locomo,cosqa
+  aft eval
+  aft eval --data judged --sets entireio-cli,cosqa
   aft eval --data judged --save before.json
   aft eval --data judged --weights phrase=2,reasoning=0.7 --against before.json
 
 Exit codes: 0 ok, 1 unexpected, 2 usage, also where a set is not there, 3 no place to work in.")]
 pub(crate) struct Eval {
-    /// The folder of judged sets
+    /// The folder of judged sets [default: none; the bundled set is always measured]
     #[arg(long, value_name = "DIR")]
-    pub(crate) data: PathBuf,
+    pub(crate) data: Option<PathBuf>,
     /// Keep archives and indexes here [default: a folder in the temporary folder]
     #[arg(long, value_name = "DIR")]
     pub(crate) work: Option<PathBuf>,
@@ -398,7 +399,13 @@ pub(crate) struct Eval {
     /// Measure this many sets at a time
     #[arg(long, value_name = "N", default_value_t = 2)]
     pub(crate) threads: usize,
-    /// Throw other coins in the test
+    /// Also ask for 200 made-up subjects, and tell how often an answer comes all the same
+    #[arg(long)]
+    pub(crate) absent: bool,
+    /// Share of a query's words from which a first hit counts as confident
+    #[arg(long, value_name = "SHARE", default_value_t = 0.7)]
+    pub(crate) confident: f64,
+    /// Throw other coins in the test, and make up other subjects
     #[arg(long, value_name = "N", default_value_t = 7)]
     pub(crate) seed: u64,
 }

@@ -9,6 +9,7 @@ use std::fs::File;
 use std::io::{BufReader, Read};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
+use std::time::UNIX_EPOCH;
 
 use afterthought::time::bound_ms;
 use afterthought::{Error, ErrorKind, Result};
@@ -19,7 +20,8 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use crate::catalogue::{Shape, Spec};
-use crate::metrics::Judged;
+use crate::failed;
+use crate::metrics::{self, Judged};
 
 /// A judged set in memory.
 pub(crate) struct Set {
@@ -80,7 +82,7 @@ struct RawMessage {
 #[derive(Deserialize)]
 pub(crate) struct RawQuery {
     #[serde(alias = "id")]
-    qid: String,
+    qid: Option<String>,
     conversation_id: Option<String>,
     #[serde(alias = "text")]
     query: String,
@@ -101,16 +103,32 @@ struct RawDocument {
     text: String,
 }
 
-/// Returns the files of a set; empty if it is not there.
-pub(crate) fn files(spec: &Spec, data: &Path) -> Vec<PathBuf> {
-    let Some(paths) = paths(spec, data) else { return Vec::new() };
-    let found: Vec<PathBuf> = paths.iter().filter_map(|path| there(path)).collect();
-    if found.len() == paths.len() { found } else { Vec::new() }
+/// Our own set.
+const JUDGED: &str = include_str!("bundled/judged.toml");
+
+#[derive(Deserialize)]
+struct Bundled {
+    session: Vec<RawSession>,
+    query: Vec<RawQuery>,
+}
+
+/// Says what a set is made from: other words for other files. `None` if it is not there.
+pub(crate) fn made_from(spec: &Spec, data: Option<&Path>) -> Option<String> {
+    if spec.shape == Shape::Bundled {
+        return Some(JUDGED.to_owned());
+    }
+    let mut about = String::new();
+    for path in paths(spec, data?) {
+        let file = std::fs::metadata(there(&path)?).ok()?;
+        let changed = file.modified().ok().and_then(|time| time.duration_since(UNIX_EPOCH).ok());
+        about += &format!(" {} {changed:?}", file.len());
+    }
+    Some(about)
 }
 
 /// Reads a set. Fails if a file is missing or is not of its shape. Holds all of its text.
-pub(crate) fn read(spec: &Spec, data: &Path) -> Result<Set> {
-    let paths = paths(spec, data).unwrap_or_default();
+pub(crate) fn read(spec: &Spec, data: Option<&Path>) -> Result<Set> {
+    let paths = data.map(|data| paths(spec, data)).unwrap_or_default();
     let mut set = match (spec.shape, paths.as_slice()) {
         (Shape::Documents, [documents, queries, judgments]) => {
             from_documents(spec, rows(documents)?, rows(queries)?, &text(judgments)?)
@@ -122,31 +140,34 @@ pub(crate) fn read(spec: &Spec, data: &Path) -> Result<Set> {
             }
             from_sessions(spec, sessions, rows(queries)?)
         }
-        (_, [sessions, queries]) => from_sessions(spec, rows(sessions)?, rows(queries)?),
-        _ => return Err(broken(data)("the set has no files")),
+        (Shape::Trajectories, [sessions, queries]) => from_sessions(spec, rows(sessions)?, rows(queries)?),
+        _ => {
+            let bundled: Bundled = toml::from_str(JUDGED).map_err(failed("read", "the bundled set"))?;
+            from_sessions(spec, bundled.session, bundled.query)
+        }
     };
     // Without anything that answers it, a query says nothing of a ranking.
     set.queries.retain(|query| !query.messages.is_empty() || !query.sessions.is_empty());
     Ok(set)
 }
 
-fn paths(spec: &Spec, data: &Path) -> Option<Vec<PathBuf>> {
+fn paths(spec: &Spec, data: &Path) -> Vec<PathBuf> {
     let (folder, names): (PathBuf, &[&str]) = match spec.shape {
         Shape::Trajectories => {
             let folder = data.join("trajectories");
             let queries = folder.join(format!("{}.queries", spec.name)).join("queries.dev.jsonl");
-            return Some(vec![folder.join(format!("{}.jsonl", spec.name)), queries]);
+            return vec![folder.join(format!("{}.jsonl", spec.name)), queries];
         }
         Shape::Conversations { folder, queries } => {
             let queries = data.join(queries).join("queries.dev.jsonl");
-            return Some(vec![data.join(folder).join("conversations.jsonl"), queries]);
+            return vec![data.join(folder).join("conversations.jsonl"), queries];
         }
         Shape::Documents => {
             (data.join("ir").join(spec.name), &["docs.jsonl", "queries.dev.jsonl", "qrels.dev.tsv"])
         }
-        Shape::Bundled => return None,
+        Shape::Bundled => return Vec::new(),
     };
-    Some(names.iter().map(|name| folder.join(name)).collect())
+    names.iter().map(|name| folder.join(name)).collect()
 }
 
 /// Returns a file or its compressed form, whichever is there.
@@ -211,15 +232,21 @@ pub(crate) fn from_sessions(spec: &Spec, raw: Vec<RawSession>, queries: Vec<RawQ
     let known = |ids: &HashMap<String, u32>, wanted: &[String]| -> Judged {
         wanted.iter().filter_map(|id| Some((*ids.get(id)?, 1))).collect()
     };
-    let queries = queries.into_iter().map(|raw| Query {
-        kind: kind(&raw),
-        own: raw.conversation_id.as_ref().and_then(|_| owners.get(&raw.conversation_id).cloned()),
-        messages: known(&messages, &raw.evidence),
-        sessions: known(&ids, &raw.evidence_sessions),
-        id: raw.qid,
-        text: raw.query,
+    let queries = (0u32..).zip(queries).map(|(number, raw)| {
+        let judged = known(&messages, &raw.evidence);
+        let of_messages = || judged.keys().map(|message| (session_of(&sessions, *message), 1)).collect();
+        let named = known(&ids, &raw.evidence_sessions);
+        Query {
+            kind: kind(&raw),
+            own: raw.conversation_id.as_ref().and_then(|_| owners.get(&raw.conversation_id).cloned()),
+            sessions: if named.is_empty() { of_messages() } else { named },
+            messages: judged,
+            id: raw.qid.unwrap_or_else(|| format!("q{number}")),
+            text: raw.query,
+        }
     });
-    Set { spec: *spec, queries: queries.collect(), sessions }
+    let queries = queries.collect();
+    Set { spec: *spec, queries, sessions }
 }
 
 /// Names the kind of a query. A commit subject that stands word for word in its session is easy.
@@ -273,6 +300,12 @@ fn message(raw: RawMessage, time: Option<f64>) -> Message {
     }
 }
 
+/// Returns the number of the session that a message stands in.
+pub(crate) fn session_of(sessions: &[Talk], message: metrics::Unit) -> metrics::Unit {
+    let after = sessions.partition_point(|talk| talk.first <= message);
+    metrics::Unit::try_from(after.saturating_sub(1)).unwrap_or(metrics::Unit::MAX)
+}
+
 /// Numbers titles that repeat, as the agent does: it keeps them unique.
 fn unique_titles(sessions: &mut [Talk]) {
     let mut seen: HashMap<String, u32> = HashMap::new();
@@ -309,9 +342,9 @@ fn from_documents(spec: &Spec, raw: Vec<RawDocument>, queries: Vec<RawQuery>, ju
     let queries = queries.into_iter().map(|raw| Query {
         kind: kind(&raw),
         own: None,
-        messages: judged.remove(raw.qid.as_str()).unwrap_or_default(),
+        messages: raw.qid.as_deref().and_then(|id| judged.remove(id)).unwrap_or_default(),
         sessions: Judged::new(),
-        id: raw.qid,
+        id: raw.qid.unwrap_or_default(),
         text: raw.query,
     });
     let queries = queries.collect();

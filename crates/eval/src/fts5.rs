@@ -9,7 +9,7 @@ use afterthought_tools::archive::hermes_search;
 use rusqlite::Connection;
 
 use crate::catalogue::{Scope, Task, Unit};
-use crate::data::{Query, Set};
+use crate::data::{Query, Set, session_of};
 use crate::failed;
 use crate::metrics;
 use crate::ours::firsts;
@@ -177,11 +177,6 @@ fn units(set: &Set, task: Task, query: &Query, found: &[i64]) -> Vec<metrics::Un
     let messages = found.filter_map(|id| metrics::Unit::try_from(id - 1).ok());
     match task.unit {
         Unit::Message => messages.take(50).collect(),
-        Unit::Session => firsts(messages.map(|message| session_of(set, message))),
+        Unit::Session => firsts(messages.map(|message| session_of(&set.sessions, message))),
     }
-}
-
-fn session_of(set: &Set, message: metrics::Unit) -> metrics::Unit {
-    let after = set.sessions.partition_point(|talk| talk.first <= message);
-    metrics::Unit::try_from(after.saturating_sub(1)).unwrap_or(metrics::Unit::MAX)
 }

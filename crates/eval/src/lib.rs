@@ -4,6 +4,7 @@
 //! Where each set can be had, and under which licence, stands in [`catalogue`]; what each figure means
 //! in [`metrics`]; when a difference is more than chance in [`chance`].
 
+pub mod absent;
 pub mod catalogue;
 pub mod chance;
 mod data;

@@ -6,7 +6,7 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::time::UNIX_EPOCH;
+use std::time::Duration;
 
 use afterthought::index::FORMAT;
 use afterthought::text::FINGERPRINT;
@@ -15,7 +15,6 @@ use afterthought_tools::archive::{Fts, Shape, Writer};
 use afterthought_tools::random;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use std::time::Duration;
 
 use crate::data::Set;
 use crate::failed;
@@ -29,15 +28,9 @@ pub(crate) struct Place {
 }
 
 impl Place {
-    /// Names the folder of a set that was made from these files, and makes it.
-    pub(crate) fn of(work: &Path, name: &str, files: &[PathBuf]) -> Result<Self> {
-        let mut made_from = format!("{CONVERSION}");
-        for file in files {
-            let about = fs::metadata(file).map_err(failed("look at", file.display()))?;
-            let changed = about.modified().ok().and_then(|time| time.duration_since(UNIX_EPOCH).ok());
-            made_from += &format!(" {} {:?}", about.len(), changed);
-        }
-        let folder = work.join(format!("{name}-{:016x}", random::seed(&made_from)));
+    /// Names the folder of a set that was made from this, and makes it.
+    pub(crate) fn of(work: &Path, name: &str, made_from: &str) -> Result<Self> {
+        let folder = work.join(format!("{name}-{:016x}", random::seed(&format!("{CONVERSION}{made_from}"))));
         fs::create_dir_all(&folder).map_err(failed("make folder", folder.display()))?;
         Ok(Self { folder })
     }

@@ -7,6 +7,7 @@ use std::path::Path;
 use afterthought::{Result, Weights};
 use serde::Serialize;
 
+use crate::absent::Absent;
 use crate::failed;
 use crate::metrics::Figures;
 
@@ -22,6 +23,8 @@ pub struct Report {
     pub weights: BTreeMap<String, f32>,
     /// A row for every task, followed by one for each kind of its queries.
     pub rows: Vec<Row>,
+    /// What came back for subjects that no archive holds; empty unless it was asked for.
+    pub absent: Vec<Absent>,
     /// Sets that are not there.
     pub missing: Vec<String>,
     /// For `--save`.
@@ -73,6 +76,7 @@ impl Report {
             schema_version: 1,
             weights: fields.chain([phrase]).collect(),
             rows: Vec::new(),
+            absent: Vec::new(),
             missing,
             scores: Scores::new(),
         }
@@ -90,6 +94,7 @@ impl Report {
     pub fn text(&self) -> String {
         let mut text = self.tasks();
         text += &self.kinds();
+        text += &self.absent();
         if !self.missing.is_empty() {
             text += &format!("\nNot there: {}.\n", self.missing.join(", "));
         }
@@ -145,6 +150,31 @@ impl Report {
             let p = row.p.map_or(String::new(), |p| format!("{p:7.4}"));
             let name = format!("{} {}: {kind}", row.set, row.task);
             text += &format!("{name:44}{:8}{figures}{p}\n", row.queries);
+        }
+        text
+    }
+
+    /// Subjects that no archive holds.
+    fn absent(&self) -> String {
+        if self.absent.is_empty() {
+            return String::new();
+        }
+        let mut text = format!(
+            "\n{:24}{:>18}{:>22}{:>20}\n",
+            "subjects that are absent", "words: any, sure", "questions: any, sure", "real: sure"
+        );
+        for row in &self.absent {
+            let percent = |share: f64| share * 100.0;
+            text += &format!(
+                "{:24}{:10.1}{:8.1}{:14.1}{:8.1}{:15.1} of {}\n",
+                row.set,
+                percent(row.words_answered),
+                percent(row.words_confident),
+                percent(row.questions_answered),
+                percent(row.questions_confident),
+                percent(row.real_confident),
+                row.real
+            );
         }
         text
     }

@@ -4,11 +4,13 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
+use std::time::Instant;
 
 use afterthought::{Engine, Error, ErrorKind, Result, Weights};
 use serde::{Deserialize, Serialize};
 
-use crate::catalogue::{LOCOMO, Language, SETS, Scope, Shape, Spec, Task, Unit};
+use crate::absent::{self, Absent};
+use crate::catalogue::{BUNDLED, LOCOMO, Language, SETS, Scope, Shape, Spec, Task, Unit};
 use crate::chance::{ROUNDS, randomised_p};
 use crate::data::{self, Query, Set};
 use crate::fts5::{Table, Tokenizer, agents};
@@ -22,8 +24,8 @@ use crate::words::Chinese;
 /// What to measure, and how.
 #[derive(Clone, Debug)]
 pub struct Settings {
-    /// The folder of judged sets.
-    pub data: PathBuf,
+    /// The folder of judged sets; the bundled set is always there.
+    pub data: Option<PathBuf>,
     /// Where archives, indexes and the rivals' answers are kept between runs.
     pub work: PathBuf,
     /// These sets only; empty means every set that is there.
@@ -34,8 +36,12 @@ pub struct Settings {
     pub against: Against,
     /// Sets measured at a time.
     pub threads: usize,
-    /// Of the coins of the test.
+    /// Of the coins of the test, and of made-up subjects.
     pub seed: u64,
+    /// Also ask for subjects that no archive holds.
+    pub absent: bool,
+    /// Share of a query's words from which a first hit counts as confident.
+    pub confident: f64,
 }
 
 /// Whom our scores are tested against.
@@ -78,19 +84,20 @@ pub fn run(settings: &Settings, tell: &(dyn Fn(&str) + Sync)) -> Result<Report> 
     let mut done = done.into_inner().unwrap_or_else(PoisonError::into_inner);
     let mut report = Report::new(&settings.weights, missing);
     for spec in &specs {
-        let (rows, scores) = done.remove(spec.name).unwrap_or_else(|| Ok(Default::default()))?;
-        report.rows.extend(rows);
-        report.scores.extend(scores);
+        let measured = done.remove(spec.name).unwrap_or_else(|| Ok(Outcome::default()))?;
+        report.rows.extend(measured.rows);
+        report.scores.extend(measured.scores);
+        report.absent.extend(measured.absent);
     }
     Ok(report)
 }
 
 /// Returns the sets to measure, and the names of those that are not there.
 fn wanted(settings: &Settings) -> Result<(Vec<Spec>, Vec<String>)> {
-    let all = || SETS.iter().chain([&LOCOMO]);
+    let all = || [&BUNDLED].into_iter().chain(&SETS).chain([&LOCOMO]);
     let refused = |why: String| {
         let names: Vec<&str> = all().map(|spec| spec.name).collect();
-        Error::new(ErrorKind::Usage, "measure sets of", settings.data.display())
+        Error::new(ErrorKind::Usage, "measure", "judged sets")
             .because(why)
             .hint(format!("sets: {}", names.join(", ")))
     };
@@ -99,34 +106,44 @@ fn wanted(settings: &Settings) -> Result<(Vec<Spec>, Vec<String>)> {
     }
     let named = |spec: &&Spec| settings.sets.is_empty() || settings.sets.iter().any(|name| name == spec.name);
     let (there, missing): (Vec<&Spec>, Vec<&Spec>) =
-        all().filter(named).partition(|spec| !data::files(spec, &settings.data).is_empty());
+        all().filter(named).partition(|spec| data::made_from(spec, settings.data.as_deref()).is_some());
     if there.is_empty() || (!settings.sets.is_empty() && !missing.is_empty()) {
-        return Err(refused("the set's files are not there".to_owned()));
+        let names: Vec<&str> = missing.iter().map(|spec| spec.name).collect();
+        return Err(refused(format!("the files of {} are not there", names.join(", "))));
     }
-    let missing = missing.iter().map(|spec| spec.name.to_owned()).collect();
+    // Without a folder of sets, nothing is missing from it.
+    let missing = missing.iter().filter(|_| settings.data.is_some());
+    let missing = missing.map(|spec| spec.name.to_owned()).collect();
     Ok((there.into_iter().copied().collect(), missing))
 }
 
-fn measure(
-    settings: &Settings,
-    spec: &Spec,
-    tell: &(dyn Fn(&str) + Sync),
-) -> Result<(Vec<Row>, Vec<(String, BTreeMap<String, f64>)>)> {
-    let files = data::files(spec, &settings.data);
-    let place = Place::of(&settings.work, spec.name, &files)?;
-    let set = data::read(spec, &settings.data)?;
+/// What one set gave.
+#[derive(Default)]
+struct Outcome {
+    rows: Vec<Row>,
+    scores: Scores,
+    absent: Option<Absent>,
+}
+
+fn measure(settings: &Settings, spec: &Spec, tell: &(dyn Fn(&str) + Sync)) -> Result<Outcome> {
+    let (began, data) = (Instant::now(), settings.data.as_deref());
+    let place = Place::of(&settings.work, spec.name, &data::made_from(spec, data).unwrap_or_default())?;
+    let set = data::read(spec, data)?;
     place.write_archive(&set)?;
     let engine = place.engine()?;
-    tell(&format!("{}: {} sessions, {} queries", spec.name, set.sessions.len(), set.queries.len()));
-    let (mut rows, mut scores) = (Vec::new(), Vec::new());
+    let mut outcome = Outcome::default();
     for task in spec.tasks {
         let queries = asked(&set, *task);
         let measured = Measured::of(settings, &place, &set, *task, &queries, &engine)?;
-        rows.extend(measured.rows(settings, &set, *task, &queries));
-        scores.push((key(spec, *task), measured.scores(&queries)));
+        outcome.rows.extend(measured.rows(settings, &set, *task, &queries));
+        outcome.scores.insert(key(spec, *task), measured.scores(&queries));
     }
-    tell(&format!("{}: done", spec.name));
-    Ok((rows, scores))
+    if settings.absent {
+        outcome.absent = Some(absent::measure(settings, &set, &engine)?);
+    }
+    let (sessions, seconds) = (set.sessions.len(), began.elapsed().as_secs_f64());
+    tell(&format!("{}: {sessions} sessions, {} queries, {seconds:.1} s", spec.name, set.queries.len()));
+    Ok(outcome)
 }
 
 /// Names a task among all sets, in saved scores.
