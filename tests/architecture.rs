@@ -130,10 +130,11 @@ fn the_library_depends_on_no_door() {
 }
 
 /// Packages of the workspace that may know `SQLite`: those that read, write and measure archives.
-const SQLITE: [&str; 5] = [
+const SQLITE: [&str; 6] = [
     "afterthought",
     "afterthought-bench",
     "afterthought-benches",
+    "afterthought-eval",
     "afterthought-tests",
     "afterthought-tools",
 ];
@@ -158,7 +159,9 @@ fn doors_know_no_database() {
 
 #[test]
 fn one_crate_has_an_async_runtime() {
-    for package in ["crates/afterthought", "crates/bench", "crates/cli", "tools", "tests", "benches"] {
+    for package in
+        ["crates/afterthought", "crates/bench", "crates/cli", "crates/eval", "tools", "tests", "benches"]
+    {
         let manifest = fs::read_to_string(root().join(package).join("Cargo.toml")).expect("a manifest");
         assert!(!manifest.contains("tokio") && !manifest.contains("rmcp"), "{package}");
     }
@@ -190,6 +193,7 @@ fn the_map_names_every_room_and_nothing_else() {
         "crates/afterthought",
         "crates/bench",
         "crates/cli",
+        "crates/eval",
         "crates/mcp",
         "schema",
         "tests",

@@ -21,7 +21,7 @@ mod pages;
 mod tables;
 
 /// Every JSON Schema of `schema/`.
-const SCHEMAS: [&str; 17] = [
+const SCHEMAS: [&str; 18] = [
     "search",
     "status",
     "show",
@@ -32,6 +32,7 @@ const SCHEMAS: [&str; 17] = [
     "audit",
     "audit-word",
     "bench",
+    "eval",
     "index",
     "reindex",
     "watch",

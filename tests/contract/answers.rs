@@ -211,6 +211,29 @@ fn an_audit_of_a_word_puts_both_searches_side_by_side() {
 }
 
 #[test]
+fn an_evaluation_measures_the_bundled_set() {
+    let work = tempfile::tempdir().expect("a temporary folder");
+    let path = |name: &str| work.path().join(name).display().to_string();
+    let saved = path("scores.json");
+    let eval = |args: &[&str]| {
+        let work = path("work");
+        answer("eval", &run(aft().args(["--json", "eval", "--work", &work]).args(args)), 0)
+    };
+    let first = eval(&["--absent", "--save", &saved]);
+    assert_eq!((&first["rows"][0]["set"], &first["missing"]), (&json!("bundled"), &json!([])));
+    assert_eq!(first["absent"][0]["subjects"], 200);
+    let again = eval(&["--against", &saved, "--weights", "phrase=0,reasoning=0"]);
+    assert_eq!((&again["weights"]["phrase"], &again["weights"]["reasoning"]), (&json!(0.0), &json!(0.0)));
+    let (then, now) = (&first["rows"][0]["ours"]["ndcg_10"], &again["rows"][0]["against"]);
+    let apart = then.as_f64().zip(now.as_f64()).map(|(then, now)| (then - now).abs());
+    assert!(apart.is_some_and(|apart| apart < 1e-9), "{then} {now}");
+    let text = run(aft().args(["eval", "--work", &path("work")]));
+    assert!(text.stdout.lines().all(|line| line.chars().count() <= 100), "{}", text.stdout);
+    let wrong = run(aft().args(["--json", "eval", "--work", &path("work"), "--sets", "heron"]));
+    assert_eq!(error_of(&wrong.stderr)["kind"], "usage");
+}
+
+#[test]
 fn a_bench_measures_every_side() {
     let fixture = harbor();
     let bench = |args: &[&str]| {

@@ -13,6 +13,7 @@ pub mod metrics;
 mod ours;
 mod place;
 mod plain;
+mod published;
 mod report;
 mod run;
 mod words;
@@ -21,6 +22,7 @@ use std::fmt::Display;
 
 use afterthought::{Error, ErrorKind};
 
+pub use published::Published;
 pub use report::{Report, Row, Scores};
 pub use run::{Against, Settings, run, saved};
 

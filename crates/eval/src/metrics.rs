@@ -2,7 +2,7 @@
 //!
 //! - recall@k: judged units among the first k, divided by all judged units.
 //! - hit@k: 1 if any judged unit is among the first k, else 0.
-//! - reciprocal rank: 1 / rank of the first judged unit; 0 if none was returned.
+//! - MRR@10: the mean of 1 / rank of the first judged unit, 0 if none is among the first ten.
 //! - nDCG@10: the gains of the first ten, each divided by log2(rank + 1), summed, over the same sum of the
 //!   best possible order (Järvelin and Kekäläinen, "Cumulated gain-based evaluation of IR techniques",
 //!   2002, in the form of trec_eval's `ndcg_cut`: the gain is the grade itself). With grades of 1 it is
@@ -28,7 +28,7 @@ pub struct Figures {
     pub hit_10: f64,
     pub recall_5: f64,
     pub recall_10: f64,
-    pub mrr: f64,
+    pub mrr_10: f64,
 }
 
 impl Figures {
@@ -42,7 +42,7 @@ impl Figures {
             hit_10: hit(ranking, judged, 10),
             recall_5: recall(ranking, judged, 5),
             recall_10: recall(ranking, judged, 10),
-            mrr: reciprocal_rank(ranking, judged),
+            mrr_10: reciprocal_rank(ranking, judged, 10),
         }
     }
 
@@ -65,7 +65,7 @@ impl Figures {
             hit_10: join(self.hit_10, other.hit_10),
             recall_5: join(self.recall_5, other.recall_5),
             recall_10: join(self.recall_10, other.recall_10),
-            mrr: join(self.mrr, other.mrr),
+            mrr_10: join(self.mrr_10, other.mrr_10),
         }
     }
 }
@@ -83,10 +83,10 @@ pub fn hit(ranking: &[Unit], judged: &Judged, k: usize) -> f64 {
     if ranking.iter().take(k).any(|unit| judged.contains_key(unit)) { 1.0 } else { 0.0 }
 }
 
-/// Returns 1 over the rank of the first judged unit, or 0.
+/// Returns 1 over the rank of the first judged unit among the first `k`, or 0.
 #[must_use]
-pub fn reciprocal_rank(ranking: &[Unit], judged: &Judged) -> f64 {
-    let place = ranking.iter().position(|unit| judged.contains_key(unit));
+pub fn reciprocal_rank(ranking: &[Unit], judged: &Judged, k: usize) -> f64 {
+    let place = ranking.iter().take(k).position(|unit| judged.contains_key(unit));
     place.map_or(0.0, |place| 1.0 / number(place + 1))
 }
 
@@ -120,8 +120,8 @@ mod tests {
     #[track_caller]
     fn check(ranking: &[Unit], grades: &[(Unit, u32)], expect: [f64; 7]) {
         let figures = Figures::of(ranking, &judged(grades));
-        let Figures { ndcg_10, hit_1, hit_5, hit_10, recall_5, recall_10, mrr } = figures;
-        let found = [ndcg_10, hit_1, hit_5, hit_10, recall_5, recall_10, mrr];
+        let Figures { ndcg_10, hit_1, hit_5, hit_10, recall_5, recall_10, mrr_10 } = figures;
+        let found = [ndcg_10, hit_1, hit_5, hit_10, recall_5, recall_10, mrr_10];
         let near = found.iter().zip(expect).all(|(found, expect)| (found - expect).abs() < 1e-4);
         assert!(near, "{found:?}, not {expect:?}");
     }
@@ -145,9 +145,9 @@ mod tests {
     }
 
     #[test]
-    fn eleventh_counts_for_the_rank_alone() {
+    fn eleventh_does_not_count() {
         let ranking: Vec<Unit> = (0..20).collect();
-        check(&ranking, &[(10, 1)], [0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0 / 11.0]);
+        check(&ranking, &[(10, 1)], [0.0; 7]);
     }
 
     #[test]
@@ -168,6 +168,6 @@ mod tests {
     fn means_are_over_queries() {
         let one = Figures::of(&[1], &judged(&[(1, 1)]));
         let mean = Figures::mean([&one, &Figures::default()]);
-        assert!((mean.ndcg_10 - 0.5).abs() < 1e-9 && (mean.mrr - 0.5).abs() < 1e-9);
+        assert!((mean.ndcg_10 - 0.5).abs() < 1e-9 && (mean.mrr_10 - 0.5).abs() < 1e-9);
     }
 }

@@ -8,11 +8,12 @@ use crate::catalogue::{Scope, Task, Unit};
 use crate::data::{Query, Set};
 use crate::metrics;
 
-/// Hits of which sessions are taken in the order of their first.
-const HITS_OF_SESSIONS: usize = 300;
+/// Units of a ranking: what every figure looks at.
+const UNITS: usize = 10;
 
-/// Hits of a ranking of messages.
-const HITS: usize = 50;
+/// Hits of which sessions are taken in the order of their first: a few, and if those stand in too few
+/// sessions, many. Every hit is read whole, so asking for many at once costs most of a run.
+const HITS_OF_SESSIONS: [usize; 2] = [40, 300];
 
 /// Answers every query of a task: rankings in the order of the queries.
 pub(crate) fn rankings(
@@ -35,15 +36,19 @@ fn ranking(
     weights: &Weights,
     ords: &HashMap<&str, metrics::Unit>,
 ) -> Result<Vec<metrics::Unit>> {
-    let limit = if task.unit == Unit::Session { HITS_OF_SESSIONS } else { HITS };
-    let page = engine.search(request(set, task, query, limit, weights))?;
-    Ok(match task.unit {
-        Unit::Message => messages(&page),
-        Unit::Session => {
-            let sessions = page.results.iter().filter_map(|hit| ords.get(hit.session_id.as_str()));
-            firsts(sessions.copied())
+    if task.unit == Unit::Message {
+        return Ok(messages(&engine.search(request(set, task, query, UNITS, weights))?));
+    }
+    let mut found = Vec::new();
+    for limit in HITS_OF_SESSIONS {
+        let page = engine.search(request(set, task, query, limit, weights))?;
+        found = firsts(page.results.iter().filter_map(|hit| ords.get(hit.session_id.as_str()).copied()));
+        if found.len() >= UNITS || page.results.len() < limit {
+            break;
         }
-    })
+    }
+    found.truncate(UNITS);
+    Ok(found)
 }
 
 fn request(set: &Set, task: Task, query: &Query, limit: usize, weights: &Weights) -> SearchRequest {

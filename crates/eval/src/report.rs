@@ -10,6 +10,7 @@ use serde::Serialize;
 use crate::absent::Absent;
 use crate::failed;
 use crate::metrics::Figures;
+use crate::published::Published;
 
 /// Our nDCG@10 of every query, by set and task, then by the query's id.
 pub type Scores = BTreeMap<String, BTreeMap<String, f64>>;
@@ -57,6 +58,8 @@ pub struct Row {
     pub p: Option<f64>,
     /// How the rivals were set.
     pub used: Used,
+    /// Figures of others.
+    pub published: Vec<Published>,
 }
 
 /// How the rivals were set: what did best on this task.
@@ -103,7 +106,7 @@ impl Report {
 
     /// One block a task: every side with all of its figures.
     fn tasks(&self) -> String {
-        let head = ["nDCG@10", "hit@1", "hit@5", "hit@10", "R@5", "R@10", "MRR", "p"];
+        let head = ["nDCG@10", "hit@1", "hit@5", "hit@10", "R@5", "R@10", "MRR@10", "p"];
         let mut text = format!("{:46}", "");
         text += &head.map(|name| format!("{name:>7}")).concat();
         text.push('\n');
@@ -118,6 +121,9 @@ impl Report {
             for (at, (side, figures)) in sides.iter().enumerate() {
                 let p = row.p.filter(|_| at == 0).map_or(String::new(), |p| format!("{p:7.4}"));
                 text += &format!("  {side:44}{}{p}\n", cells(figures));
+            }
+            for other in &row.published {
+                text += &format!("  ({:43}{}\n", format!("{})", other.who), other.cells());
             }
         }
         text
@@ -150,6 +156,11 @@ impl Report {
             let p = row.p.map_or(String::new(), |p| format!("{p:7.4}"));
             let name = format!("{} {}: {kind}", row.set, row.task);
             text += &format!("{name:44}{:8}{figures}{p}\n", row.queries);
+            for other in &row.published {
+                let figure = |figure: Option<f64>| figure.unwrap_or_default();
+                let (hit_1, hit_10) = (figure(other.hit_1), figure(other.hit_10));
+                text += &format!("  ({:49}{hit_1:8.1}{hit_10:8.1}\n", format!("{})", other.who));
+            }
         }
         text
     }
@@ -181,7 +192,7 @@ impl Report {
 }
 
 fn cells(figures: &Figures) -> String {
-    let Figures { ndcg_10, hit_1, hit_5, hit_10, recall_5, recall_10, mrr } = *figures;
-    let shown = [ndcg_10, hit_1, hit_5, hit_10, recall_5, recall_10, mrr];
+    let Figures { ndcg_10, hit_1, hit_5, hit_10, recall_5, recall_10, mrr_10 } = *figures;
+    let shown = [ndcg_10, hit_1, hit_5, hit_10, recall_5, recall_10, mrr_10];
     shown.map(|figure| format!("{:7.1}", figure * 100.0)).concat()
 }

@@ -18,6 +18,7 @@ use crate::metrics::{self, Figures, Judged};
 use crate::ours;
 use crate::place::Place;
 use crate::plain;
+use crate::published;
 use crate::report::{Report, Row, Scores, Used};
 use crate::words::Chinese;
 
@@ -88,6 +89,10 @@ pub fn run(settings: &Settings, tell: &(dyn Fn(&str) + Sync)) -> Result<Report> 
         report.rows.extend(measured.rows);
         report.scores.extend(measured.scores);
         report.absent.extend(measured.absent);
+    }
+    let known = published::all()?;
+    for row in &mut report.rows {
+        row.published = published::of(&known, &row.set, &row.task, row.kind.as_deref());
     }
     Ok(report)
 }
@@ -245,6 +250,7 @@ impl Measured {
             against: other.as_deref().map(|other| other.iter().sum::<f64>() / count(other.len())),
             p: other.map(|other| randomised_p(&ndcg(&self.ours), &other, ROUNDS, settings.seed)),
             used: self.used.clone(),
+            published: Vec::new(),
         }
     }
 }
@@ -326,4 +332,94 @@ pub fn saved(path: &Path) -> Result<Scores> {
     };
     let bytes = std::fs::read(path).map_err(|error| refused(&error))?;
     serde_json::from_slice(&bytes).map_err(|error| refused(&error))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde::Deserialize;
+
+    use super::*;
+
+    /// What the bundled set reached when it was recorded, by row.
+    #[derive(Deserialize)]
+    struct Recorded {
+        row: Vec<RecordedRow>,
+    }
+
+    #[derive(Deserialize)]
+    struct RecordedRow {
+        task: String,
+        kind: Option<String>,
+        queries: usize,
+        hit_1: f64,
+        ndcg_10: f64,
+    }
+
+    fn bundled(work: &Path, against: Against) -> Report {
+        let settings = Settings {
+            data: None,
+            work: work.to_owned(),
+            sets: Vec::new(),
+            weights: Weights::default(),
+            against,
+            threads: 1,
+            seed: 7,
+            absent: true,
+            confident: 0.7,
+        };
+        run(&settings, &|_| {}).expect("a report")
+    }
+
+    #[test]
+    fn the_bundled_set_is_answered_no_worse_than_recorded() {
+        let work = tempfile::tempdir().expect("a folder");
+        let report = bundled(work.path(), Against::Bm25);
+        let recorded: Recorded = toml::from_str(include_str!("bundled/recorded.toml")).expect("a record");
+        let found: Vec<String> = report.rows.iter().map(as_recorded).collect();
+        assert_eq!(report.rows.len(), recorded.row.len(), "record them:\n{}", found.concat());
+        for (row, recorded) in report.rows.iter().zip(&recorded.row) {
+            let same =
+                row.task == recorded.task && row.kind == recorded.kind && row.queries == recorded.queries;
+            assert!(same, "record them:\n{}", found.concat());
+            // Recorded with three digits.
+            let holds = row.ours.hit_1 > recorded.hit_1 - 5e-4 && row.ours.ndcg_10 > recorded.ndcg_10 - 5e-4;
+            assert!(holds, "worse than recorded:\n{}", found.concat());
+        }
+        let absent = &report.absent[0];
+        assert_eq!((absent.subjects, absent.real), (200, 57));
+        assert!(absent.words_answered.abs() < 1e-9, "{absent:?}");
+        // Against itself nothing differs, and everything that was kept is used again.
+        let again = bundled(work.path(), Against::Saved(report.scores.clone()));
+        assert!(again.rows.iter().all(|row| row.p == Some(1.0)), "{:?}", again.rows);
+        assert_eq!(again.scores, report.scores);
+    }
+
+    fn as_recorded(row: &Row) -> String {
+        let kind = row.kind.as_ref().map_or(String::new(), |kind| format!("kind = \"{kind}\"\n"));
+        format!(
+            "[[row]]\ntask = \"{}\"\n{kind}queries = {}\nhit_1 = {:.3}\nndcg_10 = {:.3}\n",
+            row.task, row.queries, row.ours.hit_1, row.ours.ndcg_10
+        )
+    }
+
+    #[test]
+    fn a_set_that_is_not_there_is_named() {
+        let work = tempfile::tempdir().expect("a folder");
+        let ask = |sets: &[&str]| {
+            let settings = Settings {
+                data: None,
+                work: work.path().to_owned(),
+                sets: sets.iter().map(|name| (*name).to_owned()).collect(),
+                weights: Weights::default(),
+                against: Against::Bm25,
+                threads: 1,
+                seed: 7,
+                absent: false,
+                confident: 0.7,
+            };
+            run(&settings, &|_| {}).expect_err("no such set").to_string()
+        };
+        assert!(ask(&["heron"]).contains("no set is called \"heron\""));
+        assert!(ask(&["locomo"]).contains("the files of locomo are not there"));
+    }
 }
