@@ -15,10 +15,11 @@ pub(crate) fn run(global: &Global, args: &Eval) -> Result<u8, Failure> {
     };
     let mut weights = afterthought::Weights::default();
     for (name, factor) in &args.weights {
-        match afterthought::Field::named(name) {
-            Some(field) => weights.fields.insert(field, *factor),
-            None => Some(std::mem::replace(&mut weights.phrase, *factor)),
-        };
+        if let Some(field) = afterthought::Field::named(name) {
+            weights.fields.insert(field, *factor);
+        } else {
+            weights.phrase = *factor;
+        }
     }
     let settings = Settings {
         data: args.data.clone(),

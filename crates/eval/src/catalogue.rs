@@ -19,6 +19,8 @@
 //! None of them is part of this project. `locomo` may not be used commercially: it is reported, and no
 //! weight is chosen by it.
 
+#![expect(clippy::doc_markdown, reason = "names of sets are written as their makers write them")]
+
 use afterthought_tools::bm25::Bm25;
 
 /// A judged set.

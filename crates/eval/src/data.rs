@@ -182,11 +182,11 @@ fn text(path: &Path) -> Result<String> {
     };
     let read = || -> std::result::Result<String, Box<dyn std::error::Error + Send + Sync>> {
         let mut text = String::new();
-        let file = BufReader::new(File::open(&found)?);
+        let mut file = BufReader::new(File::open(&found)?);
         if found.extension().is_some_and(|extension| extension == "zst") {
             StreamingDecoder::new(file)?.read_to_string(&mut text)?;
         } else {
-            { file }.read_to_string(&mut text)?;
+            file.read_to_string(&mut text)?;
         }
         Ok(text)
     };
@@ -256,10 +256,10 @@ fn kind(raw: &RawQuery) -> String {
 }
 
 fn talk(raw: RawSession, first: u32) -> Talk {
-    let seconds = |text: &Option<String>| text.as_deref().and_then(|text| bound_ms(text, 0)).map(as_seconds);
+    let seconds = |text: Option<&str>| text.and_then(|text| bound_ms(text, 0)).map(as_seconds);
     let own_title = matches!(raw.title_kind.as_deref(), Some("first_line" | "summary"));
-    let began = seconds(&raw.started_at)
-        .or_else(|| raw.messages.iter().find_map(|message| seconds(&message.timestamp)));
+    let began = seconds(raw.started_at.as_deref())
+        .or_else(|| raw.messages.iter().find_map(|message| seconds(message.timestamp.as_deref())));
     let session = Session {
         title: raw.title.filter(|title| own_title && !title.trim().is_empty()),
         cwd: raw.cwd,
@@ -270,7 +270,7 @@ fn talk(raw: RawSession, first: u32) -> Talk {
         ..Session::new(&raw.session_id)
     };
     let messages = raw.messages.into_iter().map(|raw| {
-        let time = seconds(&raw.timestamp);
+        let time = seconds(raw.timestamp.as_deref());
         message(raw, time)
     });
     Talk { session, messages: messages.collect(), first }

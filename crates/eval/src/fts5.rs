@@ -77,6 +77,7 @@ pub(crate) struct Table {
 impl Table {
     /// Builds the table in a file of its own, which goes with it.
     pub(crate) fn build(set: &Set, tokenizer: Tokenizer, path: &Path) -> Result<Self> {
+        // What a run left that was stopped; mostly there is none.
         let _ = fs::remove_file(path);
         let build = || -> rusqlite::Result<Connection> {
             let connection = Connection::open(path)?;

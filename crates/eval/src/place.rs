@@ -49,6 +49,7 @@ impl Place {
         if path.exists() {
             return Ok(());
         }
+        // What a run left that was stopped; mostly there is none.
         let _ = fs::remove_file(&unfinished);
         let write = || -> rusqlite::Result<()> {
             let mut writer = Writer::create(&unfinished, Shape::V22, Fts::Hermes)?;

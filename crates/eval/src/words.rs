@@ -32,10 +32,12 @@ pub(crate) fn words(text: &str, chinese: Chinese) -> Vec<String> {
     for run in text.to_lowercase().split(|c: char| !c.is_alphanumeric()).filter(|run| !run.is_empty()) {
         for part in scripts(run) {
             let first = part.chars().next().unwrap_or_default();
-            let stop = format!(" {part} ");
+            let alone = format!(" {part} ");
+            if ENGLISH.contains(&alone) || RUSSIAN.contains(&alone) {
+                continue;
+            }
             if is_han(first) {
                 cut(part, chinese, &mut words);
-            } else if ENGLISH.contains(&stop) || RUSSIAN.contains(&stop) {
             } else if matches!(first, 'а'..='я' | 'ё') {
                 words.push(russian.stem(&part.replace('ё', "е")).into_owned());
             } else if part.is_ascii() {
