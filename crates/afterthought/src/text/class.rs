@@ -80,26 +80,67 @@ const fn ascii_classes() -> [Class; 128] {
 fn class_of(c: char) -> Class {
     match u32::from(c) {
         0x2019 => Class::Apostrophe,
-        0x2010 | 0x2011 => Class::Joiner,
-        // Variation selectors and the zero-width joiner only shape a neighbour.
-        0xFE00..=0xFE0F | 0x200D | 0x1F3FB..=0x1F3FF => Class::Separator,
-        0x3005 | 0x3007 | 0x3400..=0x4DBF | 0x4E00..=0x9FFF | 0xF900..=0xFAFF | 0x20000..=0x323AF => {
+        // Persian writes the zero-width non-joiner inside words, and people leave it out.
+        0x2010 | 0x2011 | 0x200C => Class::Joiner,
+        0x2E80..=0x2FD5 | 0x3005 | 0x3007 | 0x3400..=0x4DBF | 0x4E00..=0x9FFF | 0xF900..=0xFAFF => {
             Class::Solo(Script::Han)
         }
-        0x3041..=0x309F | 0x30A1..=0x30FA | 0x30FC..=0x30FF | 0x31F0..=0x31FF | 0xFF66..=0xFF9F => {
+        0x20000..=0x3FFFD => Class::Solo(Script::Han),
+        0x3041..=0x3096 | 0x309B..=0x309F | 0x30A1..=0x30FA | 0x30FC..=0x30FF | 0x31F0..=0x31FF => {
             Class::Solo(Script::Kana)
         }
-        0x1100..=0x11FF | 0x3131..=0x318E | 0xAC00..=0xD7A3 => Class::Solo(Script::Hangul),
-        0x0E00..=0x0EFF | 0x1000..=0x109F | 0x1780..=0x17FF
+        0xFF66..=0xFF9F | 0x1AFF0..=0x1B16F => Class::Solo(Script::Kana),
+        0x1100..=0x11FF | 0x3131..=0x318E | 0xA960..=0xA97C | 0xAC00..=0xD7FB | 0xFFA0..=0xFFDC => {
+            Class::Solo(Script::Hangul)
+        }
+        0x0E00..=0x0EFF | 0x1000..=0x109F | 0x1780..=0x17FF | 0x1980..=0x19DF | 0x1A20..=0x1AAD
+        | 0xA9E0..=0xA9FE | 0xAA60..=0xAADF
             if c.is_alphanumeric() || is_combining_mark(c) =>
         {
             Class::Solo(Script::SoutheastAsian)
         }
+        _ if is_shaper(c) || is_combining_mark(c) => Class::Mark,
+        0x231A | 0x231B | 0x2328 | 0x23CF | 0x23E9..=0x23F3 | 0x23F8..=0x23FA => Class::Emoji,
         0x2600..=0x27BF | 0x2B00..=0x2BFF | 0x1F000..=0x1FAFF => Class::Emoji,
-        _ if is_combining_mark(c) => Class::Mark,
+        // Units in one square: they fold to the letters of `kg` and `MHz`.
+        0x3371..=0x337A | 0x3380..=0x33DF => Class::Lower,
         _ if c.is_uppercase() => Class::Upper,
         _ if c.is_alphabetic() => Class::Lower,
         _ if c.is_numeric() => Class::Digit,
         _ => Class::Separator,
     }
+}
+
+/// Tells whether a character only shapes or colours its neighbours: variation selectors, joiners of
+/// no width, soft hyphens, skin tones, tags of flags, circles around digits, the Arabic stretch.
+pub(super) fn is_shaper(c: char) -> bool {
+    matches!(
+        u32::from(c),
+        0xAD | 0x0640
+            | 0x200C
+            | 0x200D
+            | 0x2060
+            | 0x20D0..=0x20F0
+            | 0xFE00..=0xFE0F
+            | 0xFEFF
+            | 0x1F3FB..=0x1F3FF
+            | 0xE0020..=0xE007F
+            | 0xE0100..=0xE01EF
+    )
+}
+
+/// Tells whether a character of this script makes one with the one before: voicing marks of Kana,
+/// vowels and finals of Korean syllables that are spelled out.
+pub(super) fn composes(script: Script, c: char) -> bool {
+    match script {
+        Script::Kana => matches!(u32::from(c), 0x3099 | 0x309A | 0xFF9E | 0xFF9F),
+        Script::Hangul => matches!(u32::from(c), 0x1160..=0x11FF | 0xD7B0..=0xD7FB),
+        Script::Han | Script::SoutheastAsian => false,
+    }
+}
+
+/// Tells whether a letter is of the Latin script; a border to one of another script is one of parts.
+pub(super) fn is_latin(c: char) -> bool {
+    matches!(u32::from(c), 0x41..=0x24F | 0x1D00..=0x1EFF | 0x2C60..=0x2C7F | 0xA720..=0xA7FF | 0xFB00..=0xFB06)
+        || matches!(u32::from(c), 0xFF21..=0xFF5A)
 }

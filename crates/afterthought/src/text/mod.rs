@@ -1,6 +1,7 @@
 //! Turns text into tokens with positions: words folded, identifiers whole and in parts, Han and
 //! other scripts without spaces by character. Knows nothing of documents or queries.
 
+mod chunk;
 mod class;
 mod fold;
 mod inflection;
@@ -14,4 +15,4 @@ pub use token::{Analyzer, Kind, Token, Tokens};
 
 /// Names this analysis. An index built under another name must be rebuilt before it is searched,
 /// so every change of a token's text or position changes the name.
-pub const FINGERPRINT: &str = "text-2";
+pub const FINGERPRINT: &str = "text-3";
