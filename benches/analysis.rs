@@ -238,10 +238,10 @@ fn pieces(name: &str, texts: &[String]) {
         ("words and parts", with, true, |_, of| of == Of::Word),
         ("+ characters", with, true, |_, of| of <= Of::Character),
         ("+ words of the dictionary", with, true, |_, of| of <= Of::Dictionary),
-        ("+ wholes of <= 3 parts", with, true, |token, of| {
+        ("+ names of <= 3 parts", with, true, |token, of| {
             of <= Of::Dictionary || of == Of::Whole && token.position_length <= 3
         }),
-        ("+ all wholes", with, true, |_, of| of <= Of::Whole),
+        ("+ all names", with, true, |_, of| of <= Of::Whole),
         ("all, no positions", IndexRecordOption::WithFreqs, true, |_, _| true),
         ("all, no lengths of fields", with, false, |_, _| true),
     ];

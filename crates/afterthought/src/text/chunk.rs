@@ -15,17 +15,22 @@ const JOINERS_MAX: usize = 3;
 const CHUNK_PARTS_MAX: usize = 32;
 /// Parts after which one atom is cut: no name has that many, and a line of noise does.
 const ATOM_PARTS_MAX: usize = 64;
-/// Most parts of a name that is kept as one word beside them.
+/// Most parts of a joined name that is kept as one word beside them.
 const NAME_PARTS_MAX: usize = 8;
 
 impl Tokens<'_> {
-    /// Takes `word`, `Word` or `42` before an ASCII separator, which is most of prose, without
-    /// the care that identifiers need. Returns whether it did.
-    pub(super) fn plain_word(&mut self) -> bool {
+    /// Moves past `word`, `Word` or `42` before an ASCII separator, which is most of prose, without
+    /// the care that identifiers need. Returns it, its position taken, if there is one.
+    #[inline]
+    pub(super) fn plain_word(&mut self) -> Option<Range<usize>> {
         let bytes = self.source.as_bytes();
+        let is_separator = |byte: u8| byte < 128 && ASCII[byte as usize] == Class::Separator;
+        while self.at < bytes.len() && is_separator(bytes[self.at]) {
+            self.at += 1;
+        }
         let start = self.at;
         let mut end = start;
-        if bytes[end].is_ascii_digit() {
+        if bytes.get(start)?.is_ascii_digit() {
             while end < bytes.len() && bytes[end].is_ascii_digit() {
                 end += 1;
             }
@@ -38,15 +43,12 @@ impl Tokens<'_> {
         let length = end - start;
         let is_dotted = start > 0 && bytes[start - 1] == b'.';
         if length == 0 || length > TOKEN_PART_BYTES_MAX || is_dotted || !ends_word(bytes, end, length) {
-            return false;
+            return None;
         }
-        let folded = self.scratch.folded.len();
-        self.scratch.folded.push_str(&self.source[start..end]);
-        self.scratch.folded[folded..].make_ascii_lowercase();
-        self.queue(folded, start..end, self.position, 1, Kind::Word);
+        self.solo_end = None;
         self.position += 1;
         self.at = end;
-        true
+        Some(start..end)
     }
 
     /// Cuts joined words (an identifier, a path, an address, a version) into the lane, and stacks
@@ -92,7 +94,7 @@ impl Tokens<'_> {
     fn name(&mut self, atoms: &[Atom], parts: &[Range<usize>], in_chunk: bool) {
         let lane = atoms[0].parts.start..atoms[atoms.len() - 1].parts.end;
         let source = atoms[0].source.start..atoms[atoms.len() - 1].source.end;
-        if self.is_name(&source, &parts[lane.clone()]) {
+        if self.is_name(&source, atoms.len(), &parts[lane.clone()]) {
             let start = self.scratch.folded.len();
             fold_into(&self.source[source.clone()], &mut self.scratch.folded);
             drop_joiners(&mut self.scratch.folded, start);
@@ -108,13 +110,15 @@ impl Tokens<'_> {
         }
     }
 
-    /// Tells whether parts make a name: some, of letters first, and no ids among them.
-    fn is_name(&self, source: &Range<usize>, parts: &[Range<usize>]) -> bool {
+    /// Tells whether parts make a name. What only its capitals part is one whatever it is, so that
+    /// small letters find it: `10MB`. Joined ones are if letters come first and no ids are among them.
+    fn is_name(&self, source: &Range<usize>, atoms: usize, parts: &[Range<usize>]) -> bool {
         let bytes = self.source.as_bytes();
-        (2..=NAME_PARTS_MAX).contains(&parts.len())
-            && source.len() <= TOKEN_WHOLE_BYTES_MAX
-            && !bytes[source.start].is_ascii_digit()
-            && !parts.iter().any(|part| is_hash(&bytes[part.clone()]))
+        if parts.len() < 2 || source.len() > TOKEN_WHOLE_BYTES_MAX {
+            return false;
+        }
+        let has_id = || parts.iter().any(|part| is_hash(&bytes[part.clone()]));
+        atoms == 1 || parts.len() <= NAME_PARTS_MAX && !bytes[source.start].is_ascii_digit() && !has_id()
     }
 
     /// Returns a file's first name with its dot: `.env`, which is not `env`, nor the call `.env()`.

@@ -79,6 +79,13 @@ const fn ascii_classes() -> [Class; 128] {
 /// Ranges are those of the Unicode blocks and emoji data files, version 16.
 fn class_of(c: char) -> Class {
     match u32::from(c) {
+        // Most letters that are not ASCII, and most signs: the questions below cost more.
+        0xDF..=0xF6 | 0xF8..=0xFF | 0x430..=0x45F => Class::Lower,
+        0xC0..=0xD6 | 0xD8..=0xDE | 0x400..=0x42F => Class::Upper,
+        0x2012..=0x2018 | 0x201A..=0x2027 | 0x2190..=0x2319 | 0x2400..=0x245F | 0x2500..=0x25FF => {
+            Class::Separator
+        }
+        0x3000..=0x3004 | 0x3008..=0x3020 | 0xFF01..=0xFF0F | 0xFF1A..=0xFF20 => Class::Separator,
         0x2019 => Class::Apostrophe,
         // Persian writes the zero-width non-joiner inside words, and people leave it out.
         0x2010 | 0x2011 | 0x200C => Class::Joiner,

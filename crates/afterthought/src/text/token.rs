@@ -88,7 +88,7 @@ pub struct Tokens<'a> {
     pub(super) position: usize,
     /// End of the last lane token if that was a character, to tell a run that goes on from one
     /// that was interrupted.
-    solo_end: Option<usize>,
+    pub(super) solo_end: Option<usize>,
     next: usize,
     pub(super) scratch: &'a mut Analyzer,
 }
@@ -97,6 +97,9 @@ impl Tokens<'_> {
     /// Returns the next token, by position.
     pub fn advance(&mut self) -> Option<Token<'_>> {
         if self.next == self.scratch.queue.len() {
+            if let Some(word) = self.plain_word() {
+                return Some(self.plain_token(word));
+            }
             self.refill()?;
         }
         let queued = self.scratch.queue[self.next];
@@ -127,13 +130,30 @@ impl Tokens<'_> {
                 Class::Solo(script) => self.solo_run(script),
                 Class::Lower | Class::Upper | Class::Digit => {
                     self.solo_end = None;
-                    if !self.plain_word() {
-                        self.chunk();
+                    match self.plain_word() {
+                        Some(word) => self.push(word, self.position - 1, 1, Kind::Word),
+                        None => self.chunk(),
                     }
                 }
             }
         }
         Some(())
+    }
+
+    /// Returns a plain word without a way through the queue, and without a copy if it is small.
+    fn plain_token(&mut self, word: Range<usize>) -> Token<'_> {
+        let text = &self.source[word.clone()];
+        let folded = &mut self.scratch.folded;
+        let text = if text.as_bytes()[0].is_ascii_uppercase() {
+            folded.clear();
+            folded.push_str(text);
+            folded.make_ascii_lowercase();
+            folded
+        } else {
+            text
+        };
+        let (from, to, position) = (word.start, word.end, self.position - 1);
+        Token { text, from, to, position, span: 1, kind: Kind::Word }
     }
 
     /// Queues a token of what a stretch folds to.
@@ -301,6 +321,7 @@ impl Tokens<'_> {
 mod tests {
     use expect_test::{Expect, expect};
 
+    use super::super::fold::fold;
     use super::*;
 
     fn show(text: &str) -> String {
@@ -404,26 +425,118 @@ mod tests {
     }
 
     #[test]
-    fn offsets_and_positions_hold_on_any_text() {
-        let alphabet: Vec<char> =
-            "aZ9_-./:@'é ёЁ中文北京大学カナ한ไ\u{301}\u{200d}😀#+v \nß".chars().collect();
+    fn names_lose_what_joins_them_and_nothing_else_does() {
+        check(
+            "utf-8 __init__ a1b2c3d4-e5f6 2026-06-03 MAX_fooBar",
+            expect!["utf8@0+2 utf@0 8@1 init@2 a1b2c3d4@3 e5f6@4 2026@5 06@6 03@7 maxfoobar@8+3 max@8 foo@9 bar@10"],
+        );
+        check("0.25 127.0.0.1 1.2.3.4.5", expect!["0@0 25@1 127.0.0.1@2+4 127@2 0@3 0@4 1@5 1@6 2@7 3@8 4@9 5@10"]);
+    }
+
+    #[test]
+    fn files_keep_their_dot_and_calls_do_not() {
+        check(".env src/.gitignore a.env foo().map(x) .map(x) 3 ...so", expect![".env@0 env@0 src@1 .gitignore@2 gitignore@2 a@3 env@4 foo@5 map@6 x@7 map@8 x@9 3@10 so@11"]);
+    }
+
+    #[test]
+    fn an_escaped_line_break_parts_words() {
+        check(r"one\nTwo\n\nthree C:\new\to \\srv\tmp \theta \\n", expect!["one@0 two@1 nthree@2 three@2 c@3 new@4 to@5 srv@6 tmp@7 theta@8 heta@8"]);
+    }
+
+    #[test]
+    fn a_border_between_scripts_parts_a_word() {
+        check("gitом PDFка 10MΩ cервер第3章", expect!["gitом@0+2 git@0 ом@1 pdfка@2+2 pdf@2 ка@3 10mω@4+2 10@4 mω@5 cервер@6 第@7 3@8 章@9"]);
+    }
+
+    #[test]
+    fn pictures_flags_and_their_colours_are_one_each() {
+        check("👨🏽\u{200D}💻x 🇩🇪🇪 1\u{FE0F}\u{20E3} ❤\u{FE0F}", expect!["👨💻@0+2 👨@0 💻@1 x@2 🇩🇪@3 🇪@4 1@5 ❤@6"]);
+    }
+
+    #[test]
+    fn spelled_out_kana_and_hangul_are_composed() {
+        check("か\u{3099}ｶﾞ \u{1112}\u{1161}\u{11AB} ㅋㅏ 葛\u{E0100}城", expect!["が@0 がガ@0+2 ガ@1 한@3 ᄏ@5 ᅡ@6 葛@8 城@9"]);
+    }
+
+    #[test]
+    fn small_letters_find_any_spelling() {
+        let alphabet: Vec<char> = "abRXYz019éЖд".chars().collect();
+        let mut state = 5_u64;
+        let mut analyzer = Analyzer::default();
+        for _ in 0..20_000 {
+            let mut word = String::new();
+            for _ in 0..1 + word_length(&mut state) {
+                state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+                word.push(alphabet[usize::try_from(state >> 33).unwrap_or(0) % alphabet.len()]);
+            }
+            let small = show(&word.to_lowercase());
+            let Some(small) = small.strip_suffix("@0") else { continue };
+            let mut tokens = analyzer.tokens(&word);
+            let mut is_found = false;
+            while let Some(token) = tokens.advance() {
+                is_found |= token.text == small;
+            }
+            assert!(is_found, "{small} does not find {word}");
+        }
+    }
+
+    fn word_length(state: &mut u64) -> u64 {
+        *state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (*state >> 40) % 14
+    }
+
+    /// Characters of every kind and plane, those that join, shape and fold strangely among them.
+    fn any_char(random: &mut impl FnMut(usize) -> usize) -> char {
+        const KNOWN: &str = "aZ9_-./:@'\\\"`é ёЁЙ中文北京大学カナｶﾞ한\u{1112}\u{1161}\u{11AB}ㅋไ\u{301}\u{3099}\
+            \u{200C}\u{200D}\u{AD}\u{FE0F}\u{E0100}😀👍🏽🇩🇪#+vntr \nßİıﷺ①㎏½Ωµæ𝐀𠮷كِـ\u{5B0}हि్‐‑’";
+        let code = match random(8) {
+            0 => random(0x11_0000),
+            1 => random(0x3000),
+            _ => {
+                let known: Vec<char> = KNOWN.chars().collect();
+                return known[random(known.len())];
+            }
+        };
+        u32::try_from(code).ok().and_then(char::from_u32).unwrap_or(' ')
+    }
+
+    #[test]
+    fn tokens_are_what_their_source_folds_to_in_order_and_within_bounds() {
         let mut state = 3_u64;
         let mut random = |below: usize| {
             state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
             usize::try_from(state >> 33).unwrap_or(0) % below
         };
         let mut analyzer = Analyzer::default();
-        for _ in 0..20_000 {
+        for _ in 0..30_000 {
             let length = random(40);
-            let text: String = (0..length).map(|_| alphabet[random(alphabet.len())]).collect();
-            let mut tokens = analyzer.tokens(&text);
-            let mut last = 0;
-            while let Some(token) = tokens.advance() {
-                let (from, to) = (token.from, token.to);
-                assert!(from < to && token.position >= last && token.span >= 1 && !token.text.is_empty());
-                last = token.position;
-                assert!(text.is_char_boundary(from) && text.is_char_boundary(to), "{text:?} {from}..{to}");
+            let text: String = (0..length).map(|_| any_char(&mut random)).collect();
+            check_laws(&mut analyzer, &text);
+        }
+    }
+
+    fn check_laws(analyzer: &mut Analyzer, text: &str) {
+        let mut tokens = analyzer.tokens(text);
+        let (mut last, mut lane_end, mut lane_position) = (0, 0, None);
+        let mut reach = 0;
+        while let Some(token) = tokens.advance() {
+            let source = text.get(token.from..token.to).expect("offsets lie on borders of characters");
+            let mut joined = fold(source);
+            if token.kind == Kind::Whole && token.text != joined {
+                joined.retain(|c| !matches!(c, '-' | '_' | '\u{2010}'));
+            }
+            assert_eq!(token.text, joined, "{text:?} {token:?}");
+            assert!(!source.is_empty() && source.len() <= TOKEN_WHOLE_BYTES_MAX, "{text:?} {token:?}");
+            assert!(token.position >= last && token.span >= 1, "{text:?} {token:?}");
+            last = token.position;
+            if token.kind == Kind::Whole {
+                reach = reach.max(token.position + token.span);
+            } else {
+                assert!(token.from >= lane_end && token.span == 1, "{text:?} {token:?}");
+                assert!(lane_position.is_none_or(|before| token.position > before), "{text:?} {token:?}");
+                (lane_end, lane_position) = (token.to, Some(token.position));
             }
         }
+        assert!(reach <= lane_position.map_or(0, |position| position + 1), "{text:?}: over the lane");
     }
 }
