@@ -46,7 +46,7 @@ fn main() {
     if let Some(records) = &records {
         sets.push((RECORDS, records));
     }
-    println!("MB/s of one thread, median [min-max] of {ROUNDS} rounds, each side once a round\n");
+    println!("MB a second of processor time, median [min-max] of {ROUNDS} rounds, each side once a round\n");
     println!(
         "{:<24}{:>6}  {:>20}  {:>20}  {:>20}  ours : default",
         "texts", "MB", "ours", "default", "simple"
@@ -125,7 +125,7 @@ fn speed(name: &str, texts: &[String]) {
     for round in 0..=ROUNDS {
         for turn in 0..sides.len() {
             let side = (turn + round) % sides.len();
-            let began = Instant::now();
+            let began = processor_time();
             let mut count = 0;
             for text in texts {
                 sides[side].token_stream(text).process(&mut |token| count += token.text.len());
@@ -133,7 +133,7 @@ fn speed(name: &str, texts: &[String]) {
             black_box(count);
             // The first round loads the dictionary.
             if round > 0 {
-                times[side].push(began.elapsed());
+                times[side].push(processor_time() - began);
             }
         }
     }
@@ -147,6 +147,13 @@ fn speed(name: &str, texts: &[String]) {
     let ratio = times[0][ROUNDS / 2].as_secs_f64() / times[1][ROUNDS / 2].as_secs_f64();
     let [ours, default, simple] = shown;
     println!("{name:<24}{megabytes:>6.1}  {ours:>20}  {default:>20}  {simple:>20}  {ratio:.2} x the time");
+}
+
+/// Returns the processor time of this thread: others may want the machine too.
+fn processor_time() -> Duration {
+    let text = fs::read_to_string("/proc/thread-self/schedstat").expect("a Linux system");
+    let nanoseconds = text.split_whitespace().next().and_then(|first| first.parse().ok());
+    Duration::from_nanos(nanoseconds.expect("a number"))
 }
 
 /// Tells whether a token, from this source, is indexed.

@@ -16,7 +16,7 @@ enum Piece {
 }
 
 /// Every kind of token, the joints between them, and what a query reads as syntax.
-const WORDS: [&str; 50] = [
+const WORDS: [&str; 64] = [
     "deploy",
     "failed",
     "getUserById",
@@ -48,6 +48,20 @@ const WORDS: [&str; 50] = [
     "ß",
     "🚀",
     "👍🏽",
+    "🇩🇪",
+    "ｶﾞ",
+    "か\u{3099}",
+    "\u{1112}\u{1161}\u{11AB}",
+    "ㅋㅏ",
+    "葛\u{E0100}",
+    "ход",
+    "㎏",
+    "\\n",
+    "C:\\",
+    ".env",
+    "\u{200c}",
+    "\u{ad}",
+    "कि",
     "\u{200d}",
     "\u{1b}[31m",
     "\0",
