@@ -30,6 +30,8 @@ const SEED: u64 = 7;
 const ROUNDS: usize = 7;
 /// One thread's arena, above what any of the texts needs: one segment, no merging.
 const ARENA_BYTES: usize = 1 << 30;
+/// Texts of fewer bytes are measured ten times over.
+const MEASURED_BYTES_MIN: f64 = 10e6;
 /// The records of real agents that are measured.
 const RECORDS: &str = "entireio-cli.jsonl.zst";
 
@@ -121,13 +123,15 @@ fn speed(name: &str, texts: &[String]) {
         .build();
     let ours = TextAnalyzer::from(Ours { pieces: |_, _| true, ..Ours::default() });
     let mut sides = [ours, default, TextAnalyzer::from(SimpleTokenizer::default())];
+    // The clock of a thread ticks in milliseconds.
+    let repeats = if bytes_of(texts) < MEASURED_BYTES_MIN { 10 } else { 1 };
     let mut times: [Vec<Duration>; 3] = Default::default();
     for round in 0..=ROUNDS {
         for turn in 0..sides.len() {
             let side = (turn + round) % sides.len();
             let began = processor_time();
             let mut count = 0;
-            for text in texts {
+            for text in (0..repeats).flat_map(|_| texts) {
                 sides[side].token_stream(text).process(&mut |token| count += token.text.len());
             }
             black_box(count);
@@ -140,7 +144,7 @@ fn speed(name: &str, texts: &[String]) {
     let megabytes = bytes_of(texts) / 1e6;
     let shown = times.each_mut().map(|times| {
         times.sort_unstable();
-        let rate = |time: Duration| megabytes / time.as_secs_f64();
+        let rate = |time: Duration| megabytes * f64::from(repeats) / time.as_secs_f64();
         let (most, least) = (rate(times[0]), rate(times[times.len() - 1]));
         format!("{:.0} [{least:.0}-{most:.0}]", rate(times[times.len() / 2]))
     });
@@ -253,7 +257,8 @@ fn pieces(name: &str, texts: &[String]) {
         ("all, no lengths of fields", with, false, |_, _| true),
     ];
     for (name, record, norms, pieces) in table {
-        let (sizes, tokens) = build(texts, TextAnalyzer::from(Ours { pieces, ..Ours::default() }), record, norms);
+        let (sizes, tokens) =
+            build(texts, TextAnalyzer::from(Ours { pieces, ..Ours::default() }), record, norms);
         line(name, sizes, bytes, tokens);
     }
     let default = TextAnalyzer::builder(SimpleTokenizer::default())
@@ -367,9 +372,7 @@ fn whole(archive: &Path, folder: &Path) {
 fn row(name: &str, sizes: [f64; 5], bytes: f64) {
     let all = sizes.iter().sum::<f64>() / bytes;
     let [terms, postings, positions, norms, columns] = sizes.map(|size| size / bytes);
-    println!(
-        "{name:<16}{all:>8.3}{terms:>10.3}{postings:>10.3}{positions:>10.3}{norms:>8.3}{columns:>9.3}"
-    );
+    println!("{name:<16}{all:>8.3}{terms:>10.3}{postings:>10.3}{positions:>10.3}{norms:>8.3}{columns:>9.3}");
 }
 
 /// Returns the folder that holds the one generation of an index.

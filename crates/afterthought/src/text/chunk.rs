@@ -42,13 +42,23 @@ impl Tokens<'_> {
         }
         let length = end - start;
         let is_dotted = start > 0 && bytes[start - 1] == b'.';
-        if length == 0 || length > TOKEN_PART_BYTES_MAX || is_dotted || !ends_word(bytes, end, length) {
+        if length == 0 || length > TOKEN_PART_BYTES_MAX || is_dotted || !self.ends_word(end, length) {
             return None;
         }
         self.solo_end = None;
         self.position += 1;
         self.at = end;
         Some(start..end)
+    }
+
+    /// Tells whether what stands at `end` closes a plain word of that length.
+    fn ends_word(&self, end: usize, length: usize) -> bool {
+        let class = |at: usize| class_at(self.source, at).unwrap_or((Class::Separator, 0));
+        match class(end).0 {
+            Class::Separator => length > 1 || !matches!(self.source.as_bytes().get(end), Some(b'+' | b'#')),
+            Class::Joiner => class(end + class(end).1).0 == Class::Separator,
+            _ => false,
+        }
     }
 
     /// Cuts joined words (an identifier, a path, an address, a version) into the lane, and stacks
@@ -96,8 +106,9 @@ impl Tokens<'_> {
         let source = atoms[0].source.start..atoms[atoms.len() - 1].source.end;
         if self.is_name(&source, atoms.len(), &parts[lane.clone()]) {
             let start = self.scratch.folded.len();
-            fold_into(&self.source[source.clone()], &mut self.scratch.folded);
-            drop_joiners(&mut self.scratch.folded, start);
+            for atom in atoms {
+                fold_into(&self.source[atom.source.clone()], &mut self.scratch.folded);
+            }
             self.queue(start, source, self.position + lane.start, lane.len(), Kind::Whole);
         }
         for atom in atoms {
@@ -315,30 +326,9 @@ enum AfterApostrophe {
     Quote,
 }
 
-/// Tells whether the byte at `end` closes a plain word of that length.
-fn ends_word(bytes: &[u8], end: usize, length: usize) -> bool {
-    let class = |at: usize| match bytes.get(at) {
-        None => Class::Separator,
-        Some(byte) if *byte < 128 => ASCII[*byte as usize],
-        Some(_) => Class::Lower,
-    };
-    match class(end) {
-        Class::Separator => length > 1 || !matches!(bytes.get(end), Some(b'+' | b'#')),
-        Class::Joiner => class(end + 1) == Class::Separator,
-        _ => false,
-    }
-}
-
 /// Commit ids and digests are one part, whatever their letters look like.
 fn is_hash(atom: &[u8]) -> bool {
     atom.len() >= 7 && atom.iter().all(u8::is_ascii_hexdigit) && atom.iter().any(u8::is_ascii_digit)
-}
-
-/// Drops what joins the parts of a name, from `start` on.
-fn drop_joiners(text: &mut String, start: usize) {
-    let kept: String = text[start..].chars().filter(|c| !matches!(c, '-' | '_' | '\u{2010}')).collect();
-    text.truncate(start);
-    text.push_str(&kept);
 }
 
 fn floor_char(text: &str, mut at: usize) -> usize {

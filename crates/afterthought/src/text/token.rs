@@ -100,7 +100,7 @@ impl Tokens<'_> {
             if let Some(word) = self.plain_word() {
                 return Some(self.plain_token(word));
             }
-            self.refill()?;
+            self.refill(self.at)?;
         }
         let queued = self.scratch.queue[self.next];
         self.next += 1;
@@ -114,7 +114,8 @@ impl Tokens<'_> {
         })
     }
 
-    fn refill(&mut self) -> Option<()> {
+    /// Fills the queue with the next tokens; at `tried` stands no plain word.
+    fn refill(&mut self, tried: usize) -> Option<()> {
         self.scratch.queue.clear();
         self.scratch.folded.clear();
         self.next = 0;
@@ -130,7 +131,8 @@ impl Tokens<'_> {
                 Class::Solo(script) => self.solo_run(script),
                 Class::Lower | Class::Upper | Class::Digit => {
                     self.solo_end = None;
-                    match self.plain_word() {
+                    let plain = if self.at == tried { None } else { self.plain_word() };
+                    match plain {
                         Some(word) => self.push(word, self.position - 1, 1, Kind::Word),
                         None => self.chunk(),
                     }
@@ -356,19 +358,13 @@ mod tests {
     #[test]
     fn joined_words_stand_whole_and_in_parts() {
         check("check_auth chat-send", expect!["checkauth@0+2 check@0 auth@1 chatsend@2+2 chat@2 send@3"]);
-        check(
-            "src/auth/checkAuth.rs ok",
-            expect!["src@0 auth@1 checkauth@2+2 check@2 auth@3 rs@4 ok@5"],
-        );
+        check("src/auth/checkAuth.rs ok", expect!["src@0 auth@1 checkauth@2+2 check@2 auth@3 rs@4 ok@5"]);
         check("std::sync::Arc ../a.b", expect!["std@0 sync@1 arc@2 a@3 b@4"]);
     }
 
     #[test]
     fn addresses_stand_whole_and_in_parts() {
-        check(
-            "dev@example.com https://docs.rs",
-            expect!["dev@0 example@1 com@2 https@3 docs@4 rs@5"],
-        );
+        check("dev@example.com https://docs.rs", expect!["dev@0 example@1 com@2 https@3 docs@4 rs@5"]);
     }
 
     #[test]
@@ -428,34 +424,56 @@ mod tests {
     fn names_lose_what_joins_them_and_nothing_else_does() {
         check(
             "utf-8 __init__ a1b2c3d4-e5f6 2026-06-03 MAX_fooBar",
-            expect!["utf8@0+2 utf@0 8@1 init@2 a1b2c3d4@3 e5f6@4 2026@5 06@6 03@7 maxfoobar@8+3 max@8 foo@9 bar@10"],
+            expect![
+                "utf8@0+2 utf@0 8@1 init@2 a1b2c3d4@3 e5f6@4 2026@5 06@6 03@7 maxfoobar@8+3 max@8 foo@9 bar@10"
+            ],
         );
-        check("0.25 127.0.0.1 1.2.3.4.5", expect!["0@0 25@1 127.0.0.1@2+4 127@2 0@3 0@4 1@5 1@6 2@7 3@8 4@9 5@10"]);
+        check(
+            "0.25 127.0.0.1 1.2.3.4.5",
+            expect!["0@0 25@1 127.0.0.1@2+4 127@2 0@3 0@4 1@5 1@6 2@7 3@8 4@9 5@10"],
+        );
     }
 
     #[test]
     fn files_keep_their_dot_and_calls_do_not() {
-        check(".env src/.gitignore a.env foo().map(x) .map(x) 3 ...so", expect![".env@0 env@0 src@1 .gitignore@2 gitignore@2 a@3 env@4 foo@5 map@6 x@7 map@8 x@9 3@10 so@11"]);
+        check(
+            ".env src/.gitignore a.env foo().map(x) .map(x) 3 ...so",
+            expect![
+                ".env@0 env@0 src@1 .gitignore@2 gitignore@2 a@3 env@4 foo@5 map@6 x@7 map@8 x@9 3@10 so@11"
+            ],
+        );
     }
 
     #[test]
     fn an_escaped_line_break_parts_words() {
-        check(r"one\nTwo\n\nthree C:\new\to \\srv\tmp \theta \\n", expect!["one@0 two@1 nthree@2 three@2 c@3 new@4 to@5 srv@6 tmp@7 theta@8 heta@8"]);
+        check(
+            r"one\nTwo\n\nthree C:\new\to \\srv\tmp \theta \\n",
+            expect!["one@0 two@1 nthree@2 three@2 c@3 new@4 to@5 srv@6 tmp@7 theta@8 heta@8"],
+        );
     }
 
     #[test]
     fn a_border_between_scripts_parts_a_word() {
-        check("gitом PDFка 10MΩ cервер第3章", expect!["gitом@0+2 git@0 ом@1 pdfка@2+2 pdf@2 ка@3 10mω@4+2 10@4 mω@5 cервер@6 第@7 3@8 章@9"]);
+        check(
+            "gitом PDFка 10MΩ cервер第3章",
+            expect!["gitом@0+2 git@0 ом@1 pdfка@2+2 pdf@2 ка@3 10mω@4+2 10@4 mω@5 cервер@6 第@7 3@8 章@9"],
+        );
     }
 
     #[test]
     fn pictures_flags_and_their_colours_are_one_each() {
-        check("👨🏽\u{200D}💻x 🇩🇪🇪 1\u{FE0F}\u{20E3} ❤\u{FE0F}", expect!["👨💻@0+2 👨@0 💻@1 x@2 🇩🇪@3 🇪@4 1@5 ❤@6"]);
+        check(
+            "👨🏽\u{200D}💻x 🇩🇪🇪 1\u{FE0F}\u{20E3} ❤\u{FE0F}",
+            expect!["👨💻@0+2 👨@0 💻@1 x@2 🇩🇪@3 🇪@4 1@5 ❤@6"],
+        );
     }
 
     #[test]
     fn spelled_out_kana_and_hangul_are_composed() {
-        check("か\u{3099}ｶﾞ \u{1112}\u{1161}\u{11AB} ㅋㅏ 葛\u{E0100}城", expect!["が@0 がガ@0+2 ガ@1 한@3 ᄏ@5 ᅡ@6 葛@8 城@9"]);
+        check(
+            "か\u{3099}ｶﾞ \u{1112}\u{1161}\u{11AB} ㅋㅏ 葛\u{E0100}城",
+            expect!["が@0 がガ@0+2 ガ@1 한@3 ᄏ@5 ᅡ@6 葛@8 城@9"],
+        );
     }
 
     #[test]
