@@ -112,8 +112,15 @@ fn class_of(c: char) -> Class {
             Class::Solo(Script::SoutheastAsian)
         }
         _ if is_shaper(c) || is_combining_mark(c) => Class::Mark,
-        0x231A | 0x231B | 0x2328 | 0x23CF | 0x23E9..=0x23F3 | 0x23F8..=0x23FA => Class::Emoji,
-        0x2600..=0x27BF | 0x2B00..=0x2BFF | 0x1F000..=0x1FAFF => Class::Emoji,
+        0x231A
+        | 0x231B
+        | 0x2328
+        | 0x23CF
+        | 0x23E9..=0x23F3
+        | 0x23F8..=0x23FA
+        | 0x2600..=0x27BF
+        | 0x2B00..=0x2BFF
+        | 0x1F000..=0x1FAFF => Class::Emoji,
         // Units in one square: they fold to the letters of `kg` and `MHz`.
         0x3371..=0x337A | 0x3380..=0x33DF => Class::Lower,
         _ if c.is_uppercase() => Class::Upper,

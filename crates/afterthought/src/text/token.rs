@@ -483,7 +483,7 @@ mod tests {
         let mut analyzer = Analyzer::default();
         for _ in 0..20_000 {
             let mut word = String::new();
-            for _ in 0..1 + word_length(&mut state) {
+            for _ in 0..=word_length(&mut state) {
                 state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
                 word.push(alphabet[usize::try_from(state >> 33).unwrap_or(0) % alphabet.len()]);
             }
