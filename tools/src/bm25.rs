@@ -48,13 +48,12 @@ impl Index {
         let document = count(self.lengths.len());
         for word in words {
             let next = count(self.postings.len());
-            let number = match self.words.get(word) {
-                Some(number) => *number,
-                None => {
-                    self.words.insert(word.clone(), next);
-                    self.postings.push(Vec::new());
-                    next
-                }
+            let number = if let Some(number) = self.words.get(word) {
+                *number
+            } else {
+                self.words.insert(word.clone(), next);
+                self.postings.push(Vec::new());
+                next
             };
             match self.postings[number as usize].last_mut() {
                 Some((last, times)) if *last == document => *times += 1,

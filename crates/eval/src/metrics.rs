@@ -5,7 +5,7 @@
 //! - MRR@10: the mean of 1 / rank of the first judged unit, 0 if none is among the first ten.
 //! - nDCG@10: the gains of the first ten, each divided by log2(rank + 1), summed, over the same sum of the
 //!   best possible order (Järvelin and Kekäläinen, "Cumulated gain-based evaluation of IR techniques",
-//!   2002, in the form of trec_eval's `ndcg_cut`: the gain is the grade itself). With grades of 1 it is
+//!   2002, in the form of `trec_eval`'s `ndcg_cut`: the gain is the grade itself). With grades of 1 it is
 //!   the binary one.
 
 use std::collections::HashMap;

@@ -88,7 +88,7 @@ impl Report {
     /// Writes the score of every query to a file, for a later run to be tested against.
     pub fn save(&self, path: &Path) -> Result<()> {
         let failed = failed("write scores to", path.display());
-        let write = || Ok::<_, std::io::Error>(fs::write(path, serde_json::to_vec_pretty(&self.scores)?)?);
+        let write = || fs::write(path, serde_json::to_vec_pretty(&self.scores)?);
         write().map_err(failed)
     }
 
