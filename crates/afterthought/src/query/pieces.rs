@@ -157,7 +157,7 @@ fn edges(word: &str) -> (Vec<usize>, Range<usize>) {
         at += 1;
     }
     let own = |close: &usize| partners[*close].is_some_and(|partner| opens.binary_search(&partner).is_err());
-    let first = (trail..word.len()).filter(own).next_back().map_or(trail, |last| last + 1);
+    let first = (trail..word.len()).rfind(own).map_or(trail, |last| last + 1);
     (opens, first..word.len())
 }
 
