@@ -68,7 +68,7 @@ impl World {
     pub(crate) fn edit(&mut self, random: &mut Random) {
         let mut ids: Vec<i64> = self.messages.keys().copied().collect();
         ids.sort_unstable();
-        self.edited = ids.into_iter().filter(|_| random.percent(3)).collect();
+        self.edited = ids.into_iter().filter(|_| random.percent(8)).collect();
     }
 
     pub(crate) fn search(&self, request: &SearchRequest) -> Page {
