@@ -4,6 +4,7 @@
 
 use std::path::PathBuf;
 
+use afterthought::Weights;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 /// Search what your AI agent said, thought and did.
@@ -177,9 +178,14 @@ pub(crate) struct Search {
     /// Show the page after the one that gave this next_cursor, of the same search; implies --no-sync
     #[arg(long, value_name = "CURSOR", conflicts_with = "offset", allow_hyphen_values = true)]
     pub(crate) cursor: Option<String>,
-    /// Weigh a field, such as reasoning=2; fields: content, reasoning, tool_calls, tool_name, tool_output, title
-    #[arg(long, value_name = "FIELD=X", value_delimiter = ',', value_parser = boost)]
-    pub(crate) boost: Vec<(afterthought::Field, f32)>,
+    /// What counts most, as a set: balanced, said, thought, did or saw
+    #[arg(long, value_name = "SET", value_parser = weights, default_value = "balanced")]
+    pub(crate) weights: Weights,
+    /// Weigh one thing, such as reasoning=2; comma list. Fields: content, reasoning, tool_calls,
+    /// tool_name, tool_output, title. Others: phrase (words side by side), session (what the rest of the
+    /// session holds), forms (other forms of a word; 0 for none), function (the, what, …), coverage
+    #[arg(long, value_name = "NAME=X", value_delimiter = ',', value_parser = boost)]
+    pub(crate) boost: Vec<(String, f32)>,
     /// Weigh words that stand side by side
     #[arg(long, value_name = "X")]
     pub(crate) phrase_boost: Option<f32>,
@@ -373,7 +379,7 @@ pub(crate) struct Bench {
   aft eval
   aft eval --data judged --sets entireio-cli,cosqa
   aft eval --data judged --save before.json
-  aft eval --data judged --weights phrase=2,reasoning=0.7 --against before.json
+  aft eval --data judged --boost phrase=2,reasoning=0.7 --against before.json
 
 Exit codes: 0 ok, 1 unexpected, 2 usage, also where a set is not there, 3 no place to work in.")]
 pub(crate) struct Eval {
@@ -386,9 +392,12 @@ pub(crate) struct Eval {
     /// Only these sets, as a comma list [default: all that are there]
     #[arg(long, value_name = "SET", value_delimiter = ',')]
     pub(crate) sets: Vec<String>,
-    /// Weigh a field, or words side by side, such as reasoning=0.7 or phrase=2; comma list
-    #[arg(long, value_name = "NAME=X", value_delimiter = ',', value_parser = weight)]
-    pub(crate) weights: Vec<(String, f32)>,
+    /// What counts most, as a set: balanced, said, thought, did or saw
+    #[arg(long, value_name = "SET", value_parser = weights, default_value = "balanced")]
+    pub(crate) weights: Weights,
+    /// Weigh one thing, such as reasoning=0.7 or session=0; comma list of what aft search --boost takes
+    #[arg(long, value_name = "NAME=X", value_delimiter = ',', value_parser = boost)]
+    pub(crate) boost: Vec<(String, f32)>,
     /// Test differences against a (FTS5 as the agent uses it), b (FTS5 at its best), c (plain BM25),
     /// or a file of --save
     #[arg(long, value_name = "WHOM", default_value = "c")]
@@ -534,22 +543,18 @@ fn seconds(text: &str) -> Result<f64, String> {
     if fits { Ok(seconds) } else { Err("a number of seconds of 0 or more".to_owned()) }
 }
 
-fn boost(text: &str) -> Result<(afterthought::Field, f32), String> {
-    let (name, factor) = text.split_once('=').ok_or("write it as field=factor, such as reasoning=2")?;
-    let names = afterthought::Field::ALL.map(afterthought::Field::name).join(", ");
-    let field = afterthought::Field::named(name).ok_or(format!("no field \"{name}\"; fields: {names}"))?;
+fn boost(text: &str) -> Result<(String, f32), String> {
+    let (name, factor) = text.split_once('=').ok_or("write it as name=factor, such as reasoning=2")?;
+    if !Weights::default().set(name, 1.0) {
+        let names: Vec<_> = Weights::default().numbers().map(|(name, _)| name).collect();
+        return Err(format!("there is no \"{name}\"; names: {}", names.join(", ")));
+    }
     let factor = factor.parse().map_err(|_| format!("\"{factor}\" is no number"))?;
-    Ok((field, factor))
+    Ok((name.to_owned(), factor))
 }
 
-fn weight(text: &str) -> Result<(String, f32), String> {
-    match text.split_once('=') {
-        Some(("phrase", factor)) => {
-            let factor = factor.parse().map_err(|_| format!("\"{factor}\" is no number"))?;
-            Ok(("phrase".to_owned(), factor))
-        }
-        _ => boost(text).map(|(field, factor)| (field.name().to_owned(), factor)),
-    }
+fn weights(name: &str) -> Result<Weights, String> {
+    Weights::named(name).ok_or_else(|| format!("no set \"{name}\"; sets: {}", Weights::SETS.join(", ")))
 }
 
 /// Reads `A:B`, `A:`, `:B` or `:`.

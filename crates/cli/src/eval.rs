@@ -13,14 +13,8 @@ pub(crate) fn run(global: &Global, args: &Eval) -> Result<u8, Failure> {
         "c" => Against::Bm25,
         path => Against::Saved(afterthought_eval::saved(path.as_ref())?),
     };
-    let mut weights = afterthought::Weights::default();
-    for (name, factor) in &args.weights {
-        if let Some(field) = afterthought::Field::named(name) {
-            weights.fields.insert(field, *factor);
-        } else {
-            weights.phrase = *factor;
-        }
-    }
+    let mut weights = args.weights.clone();
+    args.boost.iter().for_each(|(name, factor)| _ = weights.set(name, *factor));
     let settings = Settings {
         data: args.data.clone(),
         work: args.work.clone().unwrap_or_else(|| std::env::temp_dir().join("aft-eval")),

@@ -109,9 +109,9 @@ fn origins(args: &[OriginArg]) -> Vec<Origin> {
 }
 
 fn weights(args: &Search) -> Weights {
-    let mut weights = Weights::default();
-    weights.fields.extend(args.boost.iter().copied());
+    let mut weights = args.weights.clone();
     weights.phrase = args.phrase_boost.unwrap_or(weights.phrase);
+    args.boost.iter().for_each(|(name, factor)| _ = weights.set(name, *factor));
     weights
 }
 

@@ -73,11 +73,9 @@ pub struct Used {
 
 impl Report {
     pub(crate) fn new(weights: &Weights, missing: Vec<String>) -> Self {
-        let fields = weights.fields.iter().map(|(field, weight)| (field.name().to_owned(), *weight));
-        let phrase = ("phrase".to_owned(), weights.phrase);
         Self {
             schema_version: 1,
-            weights: fields.chain([phrase]).collect(),
+            weights: weights.numbers().map(|(name, number)| (name.to_owned(), number)).collect(),
             rows: Vec::new(),
             absent: Vec::new(),
             missing,

@@ -3,7 +3,7 @@
 //! A score says how well a message answers, alone and in its conversation:
 //!
 //! ```text
-//! (Σ words + Σ neighbours) · √coverage + session weight · Σ best of each word in the session
+//! (Σ words + Σ neighbours) · coverage^exponent + session weight · Σ best of each word in the session
 //! ```
 //!
 //! A word counts in the field where it counts most. Coverage is the share of the query that the message
@@ -88,7 +88,7 @@ impl<'a> Ranked<'a> {
         let mut pairs = Vec::new();
         // However many words a query has, all of them side by side are worth one phrase boost.
         #[expect(clippy::cast_precision_loss, reason = "at most a few dozen")]
-        let share = plan.phrase_boost / plan.pairs.len().max(1) as f32;
+        let share = request.weights.phrase / plan.pairs.len().max(1) as f32;
         if share > 0.0 {
             for pair in plan.pairs.iter().enumerate() {
                 // A phrase is worth the mean of its words, not their sum: boosts then compare.
@@ -110,9 +110,14 @@ impl<'a> Ranked<'a> {
         if all > 0.0 { self.telling.iter().enumerate().map(held).sum::<f32>() / all } else { 1.0 }
     }
 
+    /// Returns what becomes of a score for the share of the query that these terms are.
+    pub(super) fn share(&self, terms: u64) -> f32 {
+        self.coverage(terms).powf(self.request.weights.coverage)
+    }
+
     /// Returns what a session's evidence adds to each of its messages.
     pub(super) fn of_session(&self, evidence: &[f32]) -> f32 {
-        self.plan.session_weight * evidence.iter().sum::<f32>()
+        self.request.weights.session * evidence.iter().sum::<f32>()
     }
 
     /// Returns the terms that a session holds in all.
@@ -346,8 +351,7 @@ impl Scan<'_> {
         let mut standing = (true, 0.0);
         if ranked.order.by_score() {
             let is_ordinary = ranked.order.is_ordinary(columns, doc);
-            let (share, of_session) =
-                (ranked.coverage(terms).sqrt(), ranked.of_session(evidence.of(session_ord)));
+            let (share, of_session) = (ranked.share(terms), ranked.of_session(evidence.of(session_ord)));
             // Quantised as the keys are that it is compared with; that never turns an order around.
             let with = |bonus: f32| quantised((score + bonus) * share + of_session);
             let least = (is_ordinary, with(0.0));

@@ -139,7 +139,7 @@ impl<'a> Account<'a> {
             let parts = self.parts.iter().filter(|part| part.is_pair == pairs);
             sum_of_best(parts.map(|part| (Some(part.number), part.score)))
         };
-        let share = self.ranked.coverage(self.terms()).sqrt();
+        let share = self.ranked.share(self.terms());
         quantised((best(false) + best(true)) * share + self.ranked.of_session(self.evidence))
     }
 
@@ -156,15 +156,15 @@ impl<'a> Account<'a> {
     /// Returns the whole of it as a tree.
     pub(super) fn explanation(&self) -> Explanation {
         let words = Explanation::sum("its words and neighbours", self.words());
-        let share = self.ranked.coverage(self.terms()).sqrt();
+        let share = self.ranked.share(self.terms());
         let message = Explanation {
             what: "this message".to_owned(),
             how: How::Product,
             score: words.score * share,
             part: None,
-            of: vec![words, Explanation::value("root of the share of the query that it holds", share)],
+            of: vec![words, Explanation::value("for the share of the query that it holds", share)],
         };
-        let weight = self.ranked.plan.session_weight;
+        let weight = self.ranked.request.weights.session;
         let lists = self.ranked.plan.lists.iter().zip(self.evidence).filter(|(_, best)| **best > 0.0);
         let best = lists.map(|(list, best)| Explanation::value(name(&list.sought), weight * best));
         let session = Explanation::sum("the best of each word in its session, weighed", best.collect());

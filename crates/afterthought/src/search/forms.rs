@@ -21,18 +21,16 @@ use super::plan::{Plan, Sought};
 /// What one more edit leaves of a form's weight.
 const EDIT_WEIGHT: f32 = 0.5;
 
-/// What an inflected form counts beside the word as typed.
-const FORM_WEIGHT: f32 = 0.7;
 /// Where forms are looked for: where people and models write sentences.
 const PROSE: [Field; 3] = [Field::Content, Field::Reasoning, Field::Title];
 
 /// A word that stands for several.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub(super) enum Pattern {
     /// Words that begin so.
     Prefix(String),
-    /// The word and its inflected forms.
-    Word(String),
+    /// The word and its inflected forms, which count so much.
+    Word(String, f32),
     /// Words that become this one by at most so many edits; a swap of neighbours is one.
     Fuzzy(String, u8),
 }
@@ -78,7 +76,7 @@ impl Plan {
 fn gather(snapshot: &Snapshot, fields: &[Field], pattern: &Pattern) -> Result<(Vec<(String, f32)>, usize)> {
     let mut found: HashMap<String, Found> = HashMap::new();
     let mut forms = None;
-    if let Pattern::Word(word) = pattern {
+    if let Pattern::Word(word, _) = pattern {
         forms = Inflection::of(word);
         found.insert(word.clone(), Found { documents: u64::MAX, weight: 1.0 });
     }
@@ -96,16 +94,16 @@ fn gather(snapshot: &Snapshot, fields: &[Field], pattern: &Pattern) -> Result<(V
                 Pattern::Prefix(prefix) => {
                     begin_with(index.terms(), prefix, &mut |word, documents| add(word, documents, 1.0))?;
                 }
-                Pattern::Word(word) if PROSE.contains(field) => {
+                Pattern::Word(word, weight) if PROSE.contains(field) => {
                     let Some(forms) = &forms else { continue };
                     begin_with(index.terms(), forms.prefix(), &mut |form, documents| {
                         let is_form = std::str::from_utf8(form).is_ok_and(|form| forms.holds(form));
                         if is_form && form != word.as_bytes() {
-                            add(form, documents, FORM_WEIGHT);
+                            add(form, documents, *weight);
                         }
                     })?;
                 }
-                Pattern::Word(_) => {}
+                Pattern::Word(..) => {}
                 Pattern::Fuzzy(word, edits) => {
                     let term = TantivyTerm::from_field_text(handle, word);
                     near_spellings(index.terms(), &term, *edits, &mut add)?;

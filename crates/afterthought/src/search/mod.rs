@@ -21,6 +21,7 @@ mod run;
 mod sessions;
 mod snippet;
 mod wanted;
+mod weights;
 
 pub use cursor::commit_of;
 pub use explain::{Explanation, How, Part, Work};
@@ -28,6 +29,7 @@ pub use hydrate::Fetch;
 pub use kept::Kept;
 pub use page::{Confidence, Count, Hit, IndexState, IndexView, Page};
 pub use pool::Pool;
-pub use request::{Filters, Group, Match, SearchRequest, Sort, Weights, workspace_path};
+pub use request::{Filters, Group, Match, SearchRequest, Sort, workspace_path};
 pub use run::search;
 pub use sessions::{SessionList, SessionView, list_sessions};
+pub use weights::Weights;

@@ -12,9 +12,7 @@ use crate::text::{Analyzer, Inflection, Kind, fold, is_function_word, segment_wo
 use super::forms::{Forms, Pattern};
 use super::request::{Match, SearchRequest};
 use super::wanted::Wanted;
-
-/// What `the` or `который` count of what a word as rare would.
-const FUNCTION_WORD_WEIGHT: f32 = 0.3;
+use super::weights::Weights;
 
 /// The lists that answer a query.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -36,10 +34,6 @@ pub(super) struct Plan {
     pub(super) demands: bool,
     /// The searched fields, with their boosts.
     pub(super) fields: Vec<(Field, f32)>,
-    /// Factor on the score of pairs.
-    pub(super) phrase_boost: f32,
-    /// Factor on what a session holds.
-    pub(super) session_weight: f32,
     /// A run without spaces was read as one phrase and could be read as words instead.
     pub(super) can_relax: bool,
     pub(super) warnings: Vec<Warning>,
@@ -111,15 +105,10 @@ pub(super) enum Reading {
 impl Plan {
     pub(super) fn of(query: &Query, request: &SearchRequest, reading: Reading) -> Self {
         let clauses = simplify(query.clauses.clone());
-        let plan = Self {
-            fields: request.fields(),
-            phrase_boost: request.weights.phrase,
-            session_weight: request.weights.session,
-            warnings: query.warnings.clone(),
-            ..Self::default()
-        };
+        let plan = Self { fields: request.fields(), warnings: query.warnings.clone(), ..Self::default() };
         let mut planner = Planner {
             plan,
+            weights: &request.weights,
             analyzer: Analyzer::default(),
             matching: request.matching,
             reading,
@@ -158,8 +147,9 @@ struct Place {
 }
 
 /// A plan in the making.
-struct Planner {
+struct Planner<'a> {
     plan: Plan,
+    weights: &'a Weights,
     analyzer: Analyzer,
     matching: Match,
     reading: Reading,
@@ -184,7 +174,7 @@ struct Leaf<'a> {
     is_loose: bool,
 }
 
-impl Planner {
+impl Planner<'_> {
     fn is_one_run(&mut self, clauses: &[Clause]) -> bool {
         let [Clause { node: Node::Text(text), .. }] = clauses else { return false };
         runs(&tokens(&mut self.analyzer, text)).len() == 1
@@ -282,7 +272,7 @@ impl Planner {
     fn strict(&mut self, leaf: &Leaf<'_>, sought: Vec<Sought>) -> Option<Wanted> {
         let first = sought.first()?.clone();
         let bit = self.term(leaf.label, first, leaf.place)?;
-        let weight = weight(&fold(leaf.label));
+        let weight = self.weight(&fold(leaf.label));
         for sought in sought {
             self.list(sought, bit, weight, leaf.place);
         }
@@ -296,11 +286,14 @@ impl Planner {
         for token in run.iter().filter(|token| token.kind == Kind::Word) {
             let label = &leaf.label[token.from - start..token.to - start];
             let sought = match Inflection::of(&token.text) {
-                Some(_) => Sought::Pattern(token.text.clone(), Pattern::Word(token.text.clone())),
-                None => Sought::Token(token.text.clone()),
+                Some(_) if self.weights.forms > 0.0 => {
+                    Sought::Pattern(token.text.clone(), Pattern::Word(token.text.clone(), self.weights.forms))
+                }
+                _ => Sought::Token(token.text.clone()),
             };
             let Some(bit) = self.term(label, sought.clone(), leaf.place) else { continue };
-            self.list(sought, bit, weight(&token.text), leaf.place);
+            let weight = self.weight(&token.text);
+            self.list(sought, bit, weight, leaf.place);
             let fields = leaf.place.fields;
             let neighbour =
                 before.take().filter(|(word, _, inside)| *word != token.text && *inside == fields);
@@ -353,6 +346,11 @@ impl Planner {
             wanted.push(Wanted::Leaf(bit));
         }
         if leaf.is_loose && !leaf.required { Wanted::any(wanted) } else { Wanted::all(wanted) }
+    }
+
+    /// What a word counts beside others that are as rare.
+    fn weight(&self, word: &str) -> f32 {
+        if is_function_word(word) { self.weights.function } else { 1.0 }
     }
 
     /// Returns the bit of a term, a new one for a new term; `None` when there are too many.
@@ -411,7 +409,7 @@ impl Planner {
     }
 
     fn pair(&mut self, first: String, second: String, terms: u64, fields: Fields) {
-        let weight = (weight(&first) + weight(&second)) / 2.0;
+        let weight = f32::midpoint(self.weight(&first), self.weight(&second));
         let pair = List { sought: Sought::Phrase(vec![(0, first), (1, second)], 0), terms, weight, fields };
         if !self.plan.pairs.contains(&pair) {
             self.plan.pairs.push(pair);
@@ -433,11 +431,6 @@ fn pattern(node: &Node, tokens: &[Owned]) -> Option<Pattern> {
         },
         _ => None,
     }
-}
-
-/// What a word counts beside others that are as rare.
-fn weight(word: &str) -> f32 {
-    if is_function_word(word) { FUNCTION_WORD_WEIGHT } else { 1.0 }
 }
 
 /// The word before, if the next one would be its neighbour.

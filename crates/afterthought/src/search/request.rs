@@ -6,7 +6,9 @@ use serde::Deserialize;
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::{BOOST_MAX, PAGE_DEPTH_MAX, PAGE_HITS_DEFAULT, PAGE_HITS_MAX};
-use crate::model::{Boosts, Field, Origin};
+use crate::model::{Field, Origin};
+
+use super::weights::Weights;
 
 /// A search.
 #[derive(Clone, Debug)]
@@ -73,9 +75,9 @@ impl SearchRequest {
         if self.cursor.is_some() && self.offset > 0 {
             return refused("give a cursor or an offset, not both".to_owned());
         }
-        let weights = self.weights.fields.values().chain([&self.weights.phrase, &self.weights.session]);
-        match weights.into_iter().find(|weight| !(0.0..=BOOST_MAX).contains(*weight)) {
-            Some(weight) => refused(format!("a boost must be 0 to {BOOST_MAX}, not {weight}")),
+        let mut weights = self.weights.numbers();
+        match weights.find(|(_, weight)| !(0.0..=BOOST_MAX).contains(weight)) {
+            Some((name, weight)) => refused(format!("{name} must be 0 to {BOOST_MAX}, not {weight}")),
             None => Ok(()),
         }
     }
@@ -158,31 +160,4 @@ pub fn workspace_path(folder: &str) -> std::result::Result<String, String> {
     let climbs = Path::new(folder).components().any(|part| part == Component::ParentDir);
     let path = if climbs { std::fs::canonicalize(folder) } else { std::path::absolute(folder) };
     path.map(|path| path.display().to_string()).map_err(|error| error.to_string())
-}
-
-/// How much a match in each field counts, and words that stand together.
-///
-/// Provisional: to be settled by measurement on judged sets.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Weights {
-    /// Factor on a field's score; a field at 0 is not searched.
-    pub fields: Boosts,
-    /// Factor on the score of neighbouring query words found side by side.
-    pub phrase: f32,
-    /// Factor on what the rest of a message's session holds of the query.
-    pub session: f32,
-}
-
-impl Default for Weights {
-    fn default() -> Self {
-        let fields = [
-            (Field::Content, 1.0),
-            (Field::Reasoning, 1.0),
-            (Field::ToolCalls, 0.7),
-            (Field::ToolName, 0.7),
-            (Field::ToolOutput, 0.65),
-            (Field::Title, 1.5),
-        ];
-        Self { fields: fields.into(), phrase: 3.0, session: 0.5 }
-    }
 }
