@@ -1,11 +1,13 @@
 //! Runs every case of `cases/*.toml` through each door: the library and the command line.
 
+use std::collections::BTreeMap;
 use std::fs;
 
-use afterthought::{Filters, Match, Origin, SearchRequest};
+use afterthought::{Facet, Filters, Match, Origin, SearchRequest};
 use afterthought_tests::{Fixture, root, sync};
 use afterthought_tools::archive::{Message, Session, Shape};
 use serde::Deserialize;
+use serde_json::Value;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -36,7 +38,13 @@ struct SessionRow {
     source: String,
     title: Option<String>,
     cwd: Option<String>,
+    root: Option<String>,
+    branch: Option<String>,
+    user: Option<String>,
+    model: Option<String>,
     parent: Option<String>,
+    /// Why it ended.
+    ended: Option<String>,
 }
 
 fn cli() -> String {
@@ -83,10 +91,22 @@ struct Ask {
     exclude_source: Vec<String>,
     #[serde(default)]
     session: Vec<String>,
+    #[serde(default)]
+    exclude_session: Vec<String>,
+    current_session: Option<String>,
+    #[serde(default)]
+    user: Vec<String>,
+    #[serde(default)]
+    model: Vec<String>,
     workspace: Option<String>,
+    #[serde(default)]
+    branch: Vec<String>,
+    #[serde(default)]
+    tool: Vec<String>,
     /// Seconds after the same moment.
     since: Option<i64>,
     until: Option<i64>,
+    limit: Option<usize>,
     #[serde(default)]
     all_words: bool,
     /// Ids, best first.
@@ -100,6 +120,15 @@ struct Ask {
     /// Kinds of warnings that must be there.
     #[serde(default)]
     warn: Vec<String>,
+    /// What the sentences of warnings must say, in this order.
+    #[serde(default)]
+    says: Vec<String>,
+    /// Facets to ask for, with all of their values: "user 2".
+    #[serde(default)]
+    facets: BTreeMap<String, Vec<String>>,
+    /// Members of the diagnosis, each with its lines: "roles 2", "saw tool 1", "kestral: kestrel".
+    #[serde(default)]
+    diagnosis: BTreeMap<String, Vec<String>>,
 }
 
 /// What a door answered, in the same words for every door.
@@ -109,6 +138,9 @@ struct Answer {
     titles: Vec<String>,
     origin: Option<String>,
     warnings: Vec<String>,
+    says: String,
+    facets: BTreeMap<String, Vec<String>>,
+    diagnosis: BTreeMap<String, Vec<String>>,
 }
 
 const MOMENT: i64 = 1_760_000_000;
@@ -188,6 +220,15 @@ fn judge(case: &Case, ask: &Ask, answer: &Answer) {
     for kind in &ask.warn {
         assert!(answer.warnings.contains(kind), "{context}");
     }
+    let mut said = answer.says.as_str();
+    for part in &ask.says {
+        let Some((_, after)) = said.split_once(part) else { panic!("{part:?} is not said: {context}") };
+        said = after;
+    }
+    assert_eq!(answer.facets, ask.facets, "{context}");
+    for (member, lines) in &ask.diagnosis {
+        assert_eq!(answer.diagnosis.get(member), Some(lines), "{member}: {context}");
+    }
     if answer.ids.is_empty() && answer.titles.is_empty() {
         assert!(!answer.warnings.is_empty(), "an empty answer carries a reason: {context}");
     }
@@ -208,8 +249,40 @@ impl Answer {
                 .flatten()
                 .filter_map(|warning| text(&warning["kind"]))
                 .collect(),
+            says: page["warnings"]
+                .as_array()
+                .into_iter()
+                .flatten()
+                .filter_map(|warning| text(&warning["message"]))
+                .collect::<Vec<_>>()
+                .join("\n"),
+            facets: members(&page["facets"], |value| {
+                format!("{} {}", value["value"].as_str().unwrap_or("(none)"), value["count"])
+            }),
+            diagnosis: members(&page["diagnosis"], line),
         }
     }
+}
+
+/// Returns the lists of an object, each item as a line; a number is a list of one.
+fn members(object: &Value, line: impl Fn(&Value) -> String) -> BTreeMap<String, Vec<String>> {
+    let lines = |value: &Value| match value {
+        Value::Array(items) => items.iter().map(&line).collect(),
+        number => vec![number.to_string()],
+    };
+    let members = object.as_object().into_iter().flatten();
+    members.map(|(name, value)| (name.clone(), lines(value))).collect()
+}
+
+/// Writes an item of a diagnosis as cases do.
+fn line(item: &Value) -> String {
+    let text = |name: &str| item[name].as_str();
+    if let Some(term) = text("term") {
+        let nearest = item["nearest"].as_array().into_iter().flatten().filter_map(Value::as_str);
+        return format!("{term}: {}", nearest.collect::<Vec<_>>().join(" ")).trim_end().to_owned();
+    }
+    let words = [text("filter"), text("origin"), text("role")].into_iter().flatten();
+    format!("{} {}", words.collect::<Vec<_>>().join(" "), item["matches"])
 }
 
 fn archive(case: &Case) -> Fixture {
@@ -219,7 +292,12 @@ fn archive(case: &Case) -> Fixture {
                 source: row.source.clone(),
                 title: row.title.clone(),
                 cwd: row.cwd.clone(),
+                git_repo_root: row.root.clone(),
+                git_branch: row.branch.clone(),
+                user_id: row.user.clone(),
+                model: row.model.clone(),
                 parent_session_id: row.parent.clone(),
+                end_reason: row.ended.clone(),
                 ..Session::new(&row.id)
             })?;
         }
@@ -248,12 +326,20 @@ fn request(ask: &Ask) -> SearchRequest {
     let mut request = SearchRequest::new(&ask.query);
     request.origins.clone_from(&ask.origins);
     request.matching = if ask.all_words { Match::All } else { Match::Any };
+    request.limit = ask.limit.unwrap_or(request.limit);
+    request.facets = ask.facets.keys().map(|name| Facet::named(name).expect("a facet")).collect();
     request.filters = Filters {
         roles: ask.role.clone(),
         sources: ask.source.clone(),
         exclude_sources: ask.exclude_source.clone(),
         sessions: ask.session.clone(),
+        exclude_sessions: ask.exclude_session.clone(),
+        current_session: ask.current_session.clone(),
+        users: ask.user.clone(),
+        models: ask.model.clone(),
         workspace: ask.workspace.clone(),
+        branches: ask.branch.clone(),
+        tools: ask.tool.clone(),
         since_ms: ask.since.map(|seconds| (MOMENT + seconds) * 1_000),
         until_ms: ask.until.map(|seconds| (MOMENT + seconds) * 1_000),
         ..Filters::default()
@@ -273,6 +359,14 @@ fn arguments(ask: &Ask) -> Vec<String> {
     flag("--source", &ask.source);
     flag("--exclude-source", &ask.exclude_source);
     flag("--session", &ask.session);
+    flag("--exclude-session", &ask.exclude_session);
+    flag("--current-session", ask.current_session.as_slice());
+    flag("--user", &ask.user);
+    flag("--model", &ask.model);
+    flag("--branch", &ask.branch);
+    flag("--tool", &ask.tool);
+    flag("--facets", &ask.facets.keys().cloned().collect::<Vec<_>>());
+    flag("--limit", ask.limit.map(|limit| limit.to_string()).as_slice());
     flag("--workspace", ask.workspace.as_slice());
     let time = |seconds: i64| afterthought::time::rfc3339((MOMENT + seconds) * 1_000).expect("a time");
     flag("--since", ask.since.map(time).as_slice());

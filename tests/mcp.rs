@@ -213,7 +213,7 @@ fn every_parameter_does_what_its_flag_does() {
     let plain = client.page(&json!({"query": "anchor chain"}));
     let first = client.page(&json!({"query": "anchor chain", "limit": 1}));
     let cursor = first["next_cursor"].as_str().expect("a cursor");
-    let cases: [(Value, &[&str]); 18] = [
+    let cases: [(Value, &[&str]); 24] = [
         (json!({"sort": "oldest"}), &["--sort", "oldest"]),
         (json!({"group": "session"}), &["--group", "session"]),
         (json!({"cursor": cursor, "limit": 1}), &["--cursor", cursor, "--limit", "1"]),
@@ -223,7 +223,16 @@ fn every_parameter_does_what_its_flag_does() {
         (json!({"exclude_sources": ["cron"]}), &["--exclude-source", "cron"]),
         (json!({"sessions": ["s-web"]}), &["--session", "s-web"]),
         (json!({"exclude_sessions": ["s-web"]}), &["--exclude-session", "s-web"]),
-        (json!({"workspace": "/src"}), &["--workspace", "/src"]),
+        (json!({"current_session": "s-web"}), &["--current-session", "s-web"]),
+        (json!({"users": ["ada"]}), &["--user", "ada"]),
+        (json!({"models": ["m-large"]}), &["--model", "m-large"]),
+        (json!({"tools": ["terminal"]}), &["--tool", "terminal"]),
+        (json!({"workspace": "/src/harbor"}), &["--workspace", "/src/harbor"]),
+        (
+            json!({"workspace": "/src/harbor", "branches": ["main"]}),
+            &["--workspace", "/src/harbor", "--branch", "main"],
+        ),
+        (json!({"facets": ["role", "month"]}), &["--facets", "role,month"]),
         (json!({"since": "2026-03-01"}), &["--since", "2026-03-01"]),
         (json!({"until": "2026-03-01T10:00:30"}), &["--until", "2026-03-01T10:00:30"]),
         (json!({"match": "all"}), &["--match", "all"]),
@@ -281,6 +290,8 @@ fn arguments_that_do_not_fit_are_refused_by_name_and_with_what_would() {
         (json!({"query": "x", "match": "most"}), &["match", "any, all", "\"most\""]),
         (json!({"query": "x", "include_copies": "maybe"}), &["include_copies", "true or false"]),
         (json!({"query": "x", "workspace": ""}), &["workspace", "name a folder"]),
+        (json!({"query": "x", "branches": ["main"]}), &["branches", "give workspace"]),
+        (json!({"query": "x", "facets": ["colour"]}), &["facets", "role, source", "\"colour\""]),
     ];
     for (arguments, pieces) in cases {
         check_refused(&client.call(&arguments), ErrorKind::Usage, pieces);

@@ -1,7 +1,7 @@
 //! Orders, tiers, groups and cursors of an archive that its agent goes on writing.
 
 use afterthought::limits::CURSOR_SNAPSHOTS_MAX;
-use afterthought::{Engine, ErrorKind, Group, Page, SearchRequest, Sort, Tier};
+use afterthought::{Engine, ErrorKind, Facet, Group, Page, SearchRequest, Sort, Tier};
 use afterthought_tests::{Fixture, ids, search, sync};
 use afterthought_tools::archive::{Message, Session, Shape, Writer};
 
@@ -314,23 +314,26 @@ fn a_cursor_is_of_one_search_and_says_what_is_wrong_with_it() {
         change(&mut request);
         request
     };
-    let same: [&dyn Fn(&mut SearchRequest); 4] = [
+    let same: [&dyn Fn(&mut SearchRequest); 5] = [
         &|_| {},
         &|request| request.limit = 3,
         &|request| request.explain = true,
+        &|request| request.facets = vec![Facet::Source],
         // An age such as 7d means another time by now.
         &|request| request.filters.since_ms = Some(2),
     ];
     for change in same {
         assert_eq!(ask(&engine, &with(change)).offset, 10);
     }
-    let other: [&dyn Fn(&mut SearchRequest); 7] = [
+    let other: [&dyn Fn(&mut SearchRequest); 9] = [
         &|request| request.query = "wood".to_owned(),
         &|request| request.sort = Sort::Newest,
         &|request| request.group = Group::Session,
         &|request| request.tiers = false,
         &|request| request.weights.phrase = 1.0,
         &|request| request.filters.roles = vec!["user".to_owned()],
+        &|request| request.filters.users = vec!["ada".to_owned()],
+        &|request| request.filters.current_session = Some("s1".to_owned()),
         &|request| request.filters.since_ms = None,
     ];
     for change in other {
@@ -338,6 +341,30 @@ fn a_cursor_is_of_one_search_and_says_what_is_wrong_with_it() {
     }
     check_refused(&engine, &with(&|request| request.offset = 1), ErrorKind::Usage);
     check_refused(&engine, &with(&|request| request.cursor = Some("x".to_owned())), ErrorKind::CursorInvalid);
+}
+
+#[test]
+fn every_page_counts_all_hits_and_the_first_says_what_is_missing() {
+    let fixture = Fixture::with(Shape::V22, woods);
+    let engine = fixture.engine();
+    sync(&engine);
+    for (group, total) in [(Group::None, 36), (Group::Session, 9)] {
+        let mut request = of("cedar heather", |request| {
+            (request.group, request.limit, request.facets) = (group, 4, vec![Facet::Source]);
+            request.filters.current_session = Some("s1".to_owned());
+        });
+        let first = ask(&engine, &request);
+        let diagnosis = first.diagnosis.expect("a word is unknown");
+        assert_eq!((diagnosis.unknown_terms.len(), diagnosis.hidden_current), (1, 4));
+        assert_eq!(first.total.value, total);
+        let sources = first.facets.expect("facets")[&Facet::Source].clone();
+        let counts: Vec<_> = sources.iter().map(|of| (of.value.as_deref(), of.count)).collect();
+        assert_eq!(counts, [(Some("cli"), 20), (Some("cron"), 16)], "messages, grouped or not");
+        request.cursor = first.next_cursor;
+        let second = ask(&engine, &request);
+        assert_eq!((second.offset, second.total.value, second.diagnosis), (4, total, None));
+        assert_eq!(second.facets.expect("facets")[&Facet::Source], sources);
+    }
 }
 
 #[test]

@@ -157,9 +157,22 @@ fn sessions_are_listed_latest_first() {
     assert_eq!(names(&sessions(&["--limit", "1"])), ["s-gone"]);
     assert_eq!(names(&sessions(&["--source", "cron"])), ["s-copy"]);
     assert_eq!(names(&sessions(&["--workspace", "/src/harbor"])), ["s-lock"]);
+    assert_eq!(names(&sessions(&["--user", "ada"])), ["s-lock"]);
+    assert_eq!(names(&sessions(&["--model", "m-large", "--user", "ada"])), ["s-lock"]);
+    let strange = sessions(&["--user", "Ada"]);
+    assert_eq!(names(&strange), Vec::<String>::new());
+    assert_eq!(strange["warnings"][0]["kind"], "unknown-filter");
     let page = sessions(&["--limit", "2", "--offset", "6"]);
     assert_eq!((names(&page).len(), &page["total"]), (1, &json!(7)));
     assert_eq!(names(&sessions(&["--source", "none"])), Vec::<String>::new());
+}
+
+#[test]
+fn facets_are_counted_for_people_too() {
+    let fixture = indexed_harbor();
+    let ran = fixture.aft(&["search", "--in", "said", "--facets", "role,user,session", "lock"]);
+    assert!(ran.stdout.contains("role       assistant 1, user 1\n"), "{ran:?}");
+    assert!(ran.stdout.contains("user       ada 2\n"), "{ran:?}");
 }
 
 #[test]

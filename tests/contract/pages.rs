@@ -384,6 +384,8 @@ fn a_prefix_of_too_many_words_says_so() {
 #[test]
 fn an_empty_page_tells_people_of_the_rows_behind() {
     let scene = Scene::of(&["archive", "index", "another row"]);
+    let page = answer("search", &scene.fixture.aft(&["--json", "search", "--no-sync", "another"]), 0);
+    assert!(kinds(&page).contains(&"rows-behind") && page["diagnosis"]["rows_behind"] == 1, "{page}");
     let ran = scene.fixture.aft(&["search", "--no-sync", "another"]);
     assert!(ran.stderr.contains("no hits") && ran.stderr.contains("1 rows"), "{ran:?}");
 }
@@ -415,7 +417,8 @@ pub(crate) fn kinds(page: &Value) -> Vec<&str> {
 fn every_kind_of_warning_is_brought_about() {
     let mut kinds: BTreeSet<String> = cases().into_iter().flat_map(|case| case.warnings).collect();
     // By the tests above.
-    kinds.extend(["building", "not-synced", "rows-changed", "past-the-end", "forms-cut"].map(str::to_owned));
+    let above = ["building", "not-synced", "rows-changed", "rows-behind", "past-the-end", "forms-cut"];
+    kinds.extend(above.map(str::to_owned));
     let schema = contract("search.schema.json");
     let stated = hits(&schema["$defs"]["warning"]["properties"]["kind"]["oneOf"]);
     let stated: BTreeSet<String> =

@@ -6,11 +6,12 @@ use std::fs;
 
 use afterthought::index::{FORMAT, NO_TIME, flag};
 use afterthought::limits::{
-    AUDIT_IDS_MAX, AUDIT_WORDS_MAX, CONTEXT_HITS_MAX, PAGE_HITS_MAX, QUERY_TERMS_MAX, SNIPPET_MARKS_MAX,
-    VERIFY_LISTED_MAX,
+    AUDIT_IDS_MAX, AUDIT_WORDS_MAX, CONTEXT_HITS_MAX, FACET_VALUES_MAX, NEAREST_SHOWN_MAX, PAGE_HITS_MAX,
+    QUERY_TERMS_MAX, SNIPPET_MARKS_MAX, VERIFY_LISTED_MAX,
 };
+use afterthought::search::FILTER_NAMES;
 use afterthought::text::FINGERPRINT;
-use afterthought::{Depth, Engine, ErrorKind, Field, Options, Origin, Reindex, SearchRequest, Tier};
+use afterthought::{Depth, Engine, ErrorKind, Facet, Field, Options, Origin, Reindex, SearchRequest, Tier};
 use afterthought_tests::{Fixture, aft, ids, root, run, search, sync};
 use afterthought_tools::archive::Shape;
 use rusqlite::Connection;
@@ -409,6 +410,10 @@ fn bounds_of_the_schemas_are_the_bounds_of_the_library() {
     let listed = |name: &str, member: &str| {
         contract(&format!("{name}.schema.json"))["properties"][member]["maxItems"].clone()
     };
+    assert_eq!(search["$defs"]["facet"]["maxItems"], FACET_VALUES_MAX);
+    let nearest =
+        &search["$defs"]["diagnosis"]["properties"]["unknown_terms"]["items"]["properties"]["nearest"];
+    assert_eq!(nearest["maxItems"], NEAREST_SHOWN_MAX);
     assert_eq!(listed("status", "damaged_ids"), VERIFY_LISTED_MAX);
     assert_eq!(listed("sessions", "sessions"), PAGE_HITS_MAX);
     assert_eq!(listed("session-search", "results"), CONTEXT_HITS_MAX);
@@ -428,6 +433,9 @@ fn names_of_the_schemas_are_the_names_of_the_library() {
     assert_eq!(stated("origin"), Origin::ALL.map(|origin| json!(origin)));
     let tiers = &search["$defs"]["hit"]["properties"]["tier"]["enum"];
     assert_eq!(*tiers, json!(Tier::ALL.map(Some).into_iter().chain([None]).collect::<Vec<_>>()));
+    assert_eq!(stated("facet_name"), Facet::ALL.map(|facet| json!(facet)));
+    let filters = &search["$defs"]["diagnosis"]["properties"]["left_out"]["items"]["properties"]["filter"];
+    assert_eq!(filters["enum"], json!(FILTER_NAMES));
 }
 
 #[test]

@@ -188,6 +188,18 @@ impl Engine {
             // First: whatever else is said is said of these rows alone.
             page.warnings.insert(0, Warning::new("building", message));
         }
+        if page.total.value == 0 {
+            let behind = page.index.rows_behind;
+            if let Some(diagnosis) = &mut page.diagnosis {
+                diagnosis.rows_behind = behind;
+            }
+            if page.index.state == IndexState::Stale {
+                let rows = if behind == 1 { "1 row is" } else { "rows are" };
+                let count = if behind == 1 { String::new() } else { format!("{behind} ") };
+                let message = format!("{count}{rows} not indexed yet, and what is sought may be there");
+                page.warnings.push(Warning::new("rows-behind", message));
+            }
+        }
         Ok(page)
     }
 

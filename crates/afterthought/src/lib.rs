@@ -44,6 +44,6 @@ pub use mirror::{Depth, Freshness, Level, Progress, SyncReport, Verdict};
 pub use model::{Field, Origin, Tier, Warning};
 pub use reindex::{Outcome, Reindex, Reindexed};
 pub use search::{
-    Confidence, Explanation, Filters, Group, Hit, How, Match, Page, SearchRequest, SessionList, SessionView,
-    Sort, Weights,
+    Confidence, Explanation, Facet, Filters, Group, Hit, How, Match, Page, SearchRequest, SessionList,
+    SessionView, Sort, Weights,
 };

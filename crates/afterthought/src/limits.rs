@@ -124,3 +124,9 @@ pub const AUDIT_CANDIDATES_MAX: usize = 400;
 pub const AUDIT_IDS_MAX: usize = 5;
 /// Differing rows that `verify` lists by id.
 pub const VERIFY_LISTED_MAX: usize = 100;
+/// Values of one facet that a page shows, those with most hits first.
+pub const FACET_VALUES_MAX: usize = 20;
+/// Known words that are named beside an unknown one.
+pub const NEAREST_SHOWN_MAX: usize = 3;
+/// Known words that an unknown one is compared with, over all fields and segments.
+pub const NEAREST_COMPARED_MAX: usize = 200_000;

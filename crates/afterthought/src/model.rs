@@ -26,6 +26,8 @@ pub struct Message {
     pub tool_name: String,
     /// The tools called: name and argument values as text, one line each.
     pub tool_calls: String,
+    /// The exact names of the tools that were called or that answered, each once.
+    pub tools: Vec<String>,
     /// When, in milliseconds since 1970; `None` where the archive holds no readable time.
     pub timestamp_ms: Option<i64>,
     /// Whether the row is live, compacted, hidden.
@@ -109,6 +111,8 @@ pub struct Session {
     pub git_root: Option<String>,
     /// Git branch.
     pub git_branch: Option<String>,
+    /// Why it ended, if it did: `compression`, `session_reset`, … (an open set).
+    pub end_reason: Option<String>,
     /// When it started, in milliseconds since 1970.
     pub started_ms: Option<i64>,
     /// Put away by the person; still searched.

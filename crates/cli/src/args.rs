@@ -4,7 +4,7 @@
 
 use std::path::PathBuf;
 
-use afterthought::Weights;
+use afterthought::{Facet, Weights};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 /// Search what your AI agent said, thought and did.
@@ -53,7 +53,7 @@ pub(crate) struct Global {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    Search(Search),
+    Search(Box<Search>),
     Index(Index),
     /// Follow the archive: what is written becomes searchable in about a second
     ///
@@ -148,9 +148,25 @@ pub(crate) struct Search {
     /// Not these sessions
     #[arg(long, value_name = "ID", value_delimiter = ',')]
     pub(crate) exclude_session: Vec<String>,
-    /// Only sessions that worked in this folder or checkout, or below it
-    #[arg(long, value_name = "DIR")]
+    /// The conversation that asks: not this session, nor those it continues or that continue it
+    #[arg(long, value_name = "ID")]
+    pub(crate) current_session: Option<String>,
+    /// Only sessions of these people, by the id that their archive records
+    #[arg(long, value_name = "ID", value_delimiter = ',')]
+    pub(crate) user: Vec<String>,
+    /// Only sessions with these models
+    #[arg(long, value_name = "MODEL", value_delimiter = ',')]
+    pub(crate) model: Vec<String>,
+    /// Only sessions of this git checkout or remote; where none is recorded, of this working folder.
+    /// Exact: a folder inside a checkout belongs to the checkout. DIR/** takes in all below DIR
+    #[arg(long, value_name = "DIR|REMOTE")]
     pub(crate) workspace: Option<String>,
+    /// Only sessions on these git branches of the workspace, and those of an unknown branch
+    #[arg(long, value_name = "NAME", value_delimiter = ',', requires = "workspace")]
+    pub(crate) branch: Vec<String>,
+    /// Only messages that call one of these tools, or in which one answers, by its exact name
+    #[arg(long, value_name = "TOOL", value_delimiter = ',')]
+    pub(crate) tool: Vec<String>,
     /// Not before: a date, a date and time (UTC where no zone is given), or an age such as 7d
     #[arg(long, value_name = "WHEN")]
     pub(crate) since: Option<String>,
@@ -189,6 +205,9 @@ pub(crate) struct Search {
     /// Weigh words that stand side by side
     #[arg(long, value_name = "X")]
     pub(crate) phrase_boost: Option<f32>,
+    /// Count all hits by these, as a comma list: role, source, session, user, model, workspace, branch, tool, month
+    #[arg(long, value_name = "NAME", value_delimiter = ',', value_parser = facet)]
+    pub(crate) facets: Vec<Facet>,
     /// Show how each score came about and what the search cost
     #[arg(long)]
     pub(crate) explain: bool,
@@ -491,9 +510,19 @@ pub(crate) struct Sessions {
     /// No sessions from these sources, such as cron
     #[arg(long, value_name = "SOURCE", value_delimiter = ',')]
     pub(crate) exclude_source: Vec<String>,
-    /// Only sessions that worked in this folder or checkout, or below it
-    #[arg(long, value_name = "DIR")]
+    /// Only sessions of these people, by the id that their archive records
+    #[arg(long, value_name = "ID", value_delimiter = ',')]
+    pub(crate) user: Vec<String>,
+    /// Only sessions with these models
+    #[arg(long, value_name = "MODEL", value_delimiter = ',')]
+    pub(crate) model: Vec<String>,
+    /// Only sessions of this git checkout or remote; where none is recorded, of this working folder.
+    /// Exact: a folder inside a checkout belongs to the checkout. DIR/** takes in all below DIR
+    #[arg(long, value_name = "DIR|REMOTE")]
     pub(crate) workspace: Option<String>,
+    /// Only sessions on these git branches of the workspace, and those of an unknown branch
+    #[arg(long, value_name = "NAME", value_delimiter = ',', requires = "workspace")]
+    pub(crate) branch: Vec<String>,
     /// Last active not before: a date, a date and time (UTC where no zone is given), or an age such as 7d
     #[arg(long, value_name = "WHEN")]
     pub(crate) since: Option<String>,
@@ -541,6 +570,11 @@ fn seconds(text: &str) -> Result<f64, String> {
     let seconds = text.parse().map_err(|_| format!("\"{text}\" is no number"))?;
     let fits = std::time::Duration::try_from_secs_f64(seconds).is_ok();
     if fits { Ok(seconds) } else { Err("a number of seconds of 0 or more".to_owned()) }
+}
+
+fn facet(text: &str) -> Result<Facet, String> {
+    let names = Facet::ALL.map(Facet::name).join(", ");
+    Facet::named(text).ok_or(format!("no facet \"{text}\"; facets: {names}"))
 }
 
 fn boost(text: &str) -> Result<(String, f32), String> {

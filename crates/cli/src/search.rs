@@ -4,11 +4,11 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use afterthought::limits::PAGE_DEPTH_MAX;
-use afterthought::search::workspace_path;
+use afterthought::search::{facet_line, workspace_path};
 use afterthought::time::bound_now;
 use afterthought::{
-    Engine, Explanation, Filters, Group, Hit, How, Level, Match, Opening, Origin, Page, SearchRequest, Sort,
-    Warning, Weights,
+    Engine, Explanation, Facet, Filters, Group, Hit, How, Level, Match, Opening, Origin, Page, SearchRequest,
+    Sort, Warning, Weights,
 };
 
 use crate::args::{Global, GroupArg, MatchArg, OriginArg, ProgressArg, Search, SortArg};
@@ -78,6 +78,7 @@ fn request(args: &Search) -> Result<SearchRequest, Failure> {
     request.tiers = !args.no_tiers;
     request.offset = args.offset;
     request.limit = args.limit;
+    request.facets.clone_from(&args.facets);
     request.explain = args.explain;
     request.weights = weights(args);
     request.filters = Filters {
@@ -86,7 +87,12 @@ fn request(args: &Search) -> Result<SearchRequest, Failure> {
         exclude_sources: args.exclude_source.clone(),
         sessions: args.session.clone(),
         exclude_sessions: args.exclude_session.clone(),
+        users: args.user.clone(),
+        models: args.model.clone(),
         workspace: workspace(args.workspace.as_deref())?,
+        branches: args.branch.clone(),
+        tools: args.tool.clone(),
+        current_session: args.current_session.clone(),
         since_ms: bound("--since", args.since.as_deref())?,
         until_ms: bound("--until", args.until.as_deref())?,
         include_inactive: args.include_inactive,
@@ -138,7 +144,17 @@ pub(crate) fn as_text(page: &Page, group: GroupArg) -> String {
         }
         text.push('\n');
     }
+    push_facets(&mut text, page);
     text
+}
+
+fn push_facets(text: &mut String, page: &Page) {
+    let name_width = Facet::ALL.map(|facet| facet.name().len()).into_iter().max().unwrap_or(0);
+    for (facet, values) in page.facets.iter().flatten() {
+        let more = page.facets_more.as_ref().and_then(|more| more.get(facet)).copied().unwrap_or(0);
+        let name = styled(&format!("{:name_width$}", facet.name()), DIM);
+        push_facts(text, &format!("{name}  {}", printable(&facet_line(values, more))), "", width());
+    }
 }
 
 fn push_hit(text: &mut String, rank: usize, hit: &Hit) {

@@ -110,6 +110,9 @@ pub(crate) fn push_session(text: &mut String, session: &SessionView) {
 
 pub(crate) fn list(global: &Global, args: &Sessions) -> Result<u8, Failure> {
     let filters = Filters {
+        users: args.user.clone(),
+        models: args.model.clone(),
+        branches: args.branch.clone(),
         sources: args.source.clone(),
         exclude_sources: args.exclude_source.clone(),
         workspace: workspace(args.workspace.as_deref())?,
@@ -118,15 +121,14 @@ pub(crate) fn list(global: &Global, args: &Sessions) -> Result<u8, Failure> {
         ..Filters::default()
     };
     let (engine, mut warnings) = open(global, args.no_sync)?;
-    let list = engine.sessions(&filters, args.offset, args.limit)?;
+    let mut list = engine.sessions(&filters, args.offset, args.limit)?;
+    warnings.append(&mut list.warnings);
     if list.sessions.is_empty() {
         let message = format!("no session is there; {} pass the filters", grouped(list.total));
         warnings.push(Warning::new("no-match", message));
     }
     if global.json {
-        let mut page = serde_json::to_value(&list).map_err(std::io::Error::from)?;
-        page["warnings"] = json!(warnings);
-        print_json(&page)?;
+        print_json(&SessionList { warnings, ..list })?;
         return Ok(0);
     }
     print_text(&as_text(&list))?;

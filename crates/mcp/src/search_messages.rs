@@ -1,8 +1,10 @@
 //! The tool `search_messages`: arguments to a request, a page to text.
 
-use afterthought::search::{IndexState, workspace_path};
+use afterthought::search::{IndexState, facet_line, workspace_path};
 use afterthought::time::bound_now;
-use afterthought::{Error, ErrorKind, Filters, Group, Hit, Match, Origin, Page, Result, SearchRequest, Sort};
+use afterthought::{
+    Error, ErrorKind, Facet, Filters, Group, Hit, Match, Origin, Page, Result, SearchRequest, Sort,
+};
 use rmcp::model::JsonObject;
 use serde::Deserialize;
 
@@ -23,7 +25,12 @@ struct Arguments {
     exclude_sources: Vec<String>,
     sessions: Vec<String>,
     exclude_sessions: Vec<String>,
+    current_session: Option<String>,
+    users: Vec<String>,
+    models: Vec<String>,
     workspace: Option<String>,
+    branches: Vec<String>,
+    tools: Vec<String>,
     since: Option<String>,
     until: Option<String>,
     #[serde(rename = "match")]
@@ -33,6 +40,7 @@ struct Arguments {
     cursor: Option<String>,
     limit: usize,
     offset: usize,
+    facets: Vec<Facet>,
     include_inactive: bool,
     include_copies: bool,
 }
@@ -51,6 +59,9 @@ fn request(arguments: Arguments) -> Result<SearchRequest> {
         text.map(|text| bound_now(text).map_err(|why| wrong(name, format!("\"{text}\" is {why}"))))
             .transpose()
     };
+    if !arguments.branches.is_empty() && arguments.workspace.is_none() {
+        return Err(wrong("branches", "a branch is a name inside a workspace: give workspace as well"));
+    }
     let workspace = arguments.workspace.as_deref().map(workspace_path).transpose();
     let mut request = SearchRequest::new(arguments.query);
     request.origins = arguments.origins;
@@ -60,13 +71,19 @@ fn request(arguments: Arguments) -> Result<SearchRequest> {
     request.cursor = arguments.cursor;
     request.offset = arguments.offset;
     request.limit = arguments.limit;
+    request.facets = arguments.facets;
     request.filters = Filters {
         roles: arguments.roles,
         sources: arguments.sources,
         exclude_sources: arguments.exclude_sources,
         sessions: arguments.sessions,
         exclude_sessions: arguments.exclude_sessions,
+        current_session: arguments.current_session,
+        users: arguments.users,
+        models: arguments.models,
         workspace: workspace.map_err(|why| wrong("workspace", why))?,
+        branches: arguments.branches,
+        tools: arguments.tools,
         since_ms: bound("since", arguments.since.as_deref())?,
         until_ms: bound("until", arguments.until.as_deref())?,
         include_inactive: arguments.include_inactive,
@@ -94,6 +111,13 @@ fn as_text(page: &Page) -> String {
     }
     for (place, hit) in page.results.iter().enumerate() {
         push_hit(&mut text, from + place, hit);
+    }
+    for (facet, values) in page.facets.iter().flatten() {
+        let more = page.facets_more.as_ref().and_then(|more| more.get(facet)).copied().unwrap_or(0);
+        text += &format!("\n{}: {}", facet.name(), facet_line(values, more));
+    }
+    if page.facets.is_some() {
+        text.push('\n');
     }
     if to > page.offset && (to as u64) < page.total.value {
         text += &format!("\nmore with offset {to}");

@@ -96,8 +96,17 @@ impl Columns {
 }
 
 /// Columns of `sessions` that we read where they exist, in the order of `read`.
-pub(super) const SESSION_LIGHT: [&str; 8] =
-    ["title", "user_id", "model", "parent_session_id", "cwd", "git_repo_root", "git_branch", "archived"];
+pub(super) const SESSION_LIGHT: [&str; 9] = [
+    "title",
+    "user_id",
+    "model",
+    "parent_session_id",
+    "cwd",
+    "git_repo_root",
+    "git_branch",
+    "archived",
+    "end_reason",
+];
 
 /// Returns what a row adds to its session's signature; the same sum as the statement's.
 #[must_use]

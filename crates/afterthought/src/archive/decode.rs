@@ -21,6 +21,8 @@ pub(super) struct Decoded {
     pub(super) text: String,
     /// Thinking that stood among the parts of the content.
     pub(super) thoughts: Vec<String>,
+    /// The names of the tools called, each once.
+    pub(super) names: Vec<String>,
     pub(super) damaged: bool,
 }
 
@@ -62,6 +64,9 @@ pub(super) fn tool_calls(raw: &str) -> Decoded {
         }
         let name = function.get("name").and_then(Value::as_str).unwrap_or_default();
         push_line(&mut decoded.text, &format!("{name}({})", values.join(", ")));
+        if !name.is_empty() && !decoded.names.iter().any(|known| known == name) {
+            decoded.names.push(name.to_owned());
+        }
     }
     decoded
 }
@@ -107,7 +112,7 @@ pub(super) fn reasoning(columns: &ReasoningColumns<'_>, thoughts_in_content: &[S
     for text in thoughts_in_content {
         add(text);
     }
-    Decoded { text: readable(&thoughts.join("\n\n")).into_owned(), thoughts: Vec::new(), damaged }
+    Decoded { text: readable(&thoughts.join("\n\n")).into_owned(), damaged, ..Decoded::default() }
 }
 
 /// Returns the text of a reply that stands only among the provider's output items.
@@ -354,6 +359,8 @@ mod tests {
     fn doubly_encoded_arguments_are_values() {
         let raw = r#"[{"id":"call_1","function":{"name":"terminal","arguments":"{\"command\":\"echo \\u90e8\\u7f72\",\"n\":3}"}}]"#;
         assert_eq!(tool_calls(raw).text, "terminal(echo 部署, 3)");
+        let twice = r#"[{"name":"read","arguments":"a\nb("},{"name":"b"},{"name":"read"}]"#;
+        assert_eq!(tool_calls(twice).names, ["read", "b"]);
         assert_eq!(tool_calls(r#"[{"name":"read","arguments":{"path":"a.rs"}}]"#).text, "read(a.rs)");
         let plain = tool_calls(r#"[{"function":{"name":"Glob","arguments":"pattern `*.rs`"}}]"#);
         assert_eq!((plain.text.as_str(), plain.damaged), ("Glob(pattern `*.rs`)", false));

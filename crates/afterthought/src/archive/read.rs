@@ -232,6 +232,7 @@ fn session(row: &Row<'_>) -> rusqlite::Result<Session> {
         git_root: optional(8)?,
         git_branch: optional(9)?,
         archived: matches!(row.get_ref(10)?, ValueRef::Integer(flag) if flag != 0),
+        end_reason: optional(11)?,
         orphan: false,
     })
 }
@@ -261,6 +262,10 @@ fn message(row: &Row<'_>) -> rusqlite::Result<Message> {
     let (session_id, role) = (readable_id(row.get_ref(1)?), column(2)?.into_owned());
     let id_damaged = is_damaged(row.get_ref(1)?) || text(row.get_ref(1)?) != session_id.as_str();
     let tool_name = column(6)?.into_owned();
+    let mut tools = calls.names;
+    if !tool_name.is_empty() && !tools.contains(&tool_name) {
+        tools.push(tool_name.clone());
+    }
     let timestamp_ms = timestamp_ms(row.get_ref(4)?);
     Ok(Message {
         id: row.get(0)?,
@@ -270,6 +275,7 @@ fn message(row: &Row<'_>) -> rusqlite::Result<Message> {
         reasoning: thoughts.text,
         tool_name,
         tool_calls: calls.text,
+        tools,
         timestamp_ms,
         state: RowState {
             active: flag(row.get_ref(12)?, true),

@@ -66,6 +66,7 @@ pub(crate) fn message_flags(message: &Message) -> u64 {
 /// hit is shown.
 pub(crate) fn message_hash(message: &Message) -> u64 {
     let time = message.timestamp_ms.map(|ms| ms.to_string());
+    let tools = message.tools.join("\0");
     hash_of([
         Some(&message.role),
         time.as_ref(),
@@ -73,6 +74,7 @@ pub(crate) fn message_hash(message: &Message) -> u64 {
         Some(&message.reasoning),
         Some(&message.tool_name),
         Some(&message.tool_calls),
+        Some(&tools),
     ])
 }
 
@@ -89,6 +91,7 @@ pub(crate) fn session_hash(session: &Session) -> u64 {
         session.cwd.as_ref(),
         session.git_root.as_ref(),
         session.git_branch.as_ref(),
+        session.end_reason.as_ref(),
         started.as_ref(),
         Some(&flags),
     ])
@@ -154,6 +157,7 @@ fn message_values<'a>(
     values.push((fields.id, FieldValue::Signed(message.id)));
     values.push((fields.role, FieldValue::Text(&message.role)));
     values.push((fields.timestamp, FieldValue::Signed(message.timestamp_ms.unwrap_or(NO_TIME))));
+    values.extend(message.tools.iter().map(|tool| (fields.tool, FieldValue::Text(tool))));
     for field in Field::ALL {
         let text = message.text(field);
         if !text.is_empty() {
@@ -188,6 +192,7 @@ fn session_values<'a>(
         (fields.cwd, &session.cwd),
         (fields.git_root, &session.git_root),
         (fields.git_branch, &session.git_branch),
+        (fields.end_reason, &session.end_reason),
     ];
     for (field, text) in optional {
         values.extend(text.as_deref().map(|text| (field, FieldValue::Text(text))));

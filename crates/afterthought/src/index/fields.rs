@@ -69,6 +69,8 @@ pub struct Fields {
     pub hash: TantivyField,
     /// The role, as stored; empty on session documents.
     pub role: TantivyField,
+    /// The exact names of the tools that a message called or that answered; several to a document.
+    pub tool: TantivyField,
     /// 1 on session documents, absent on others: their list.
     pub kind: TantivyField,
     /// The number of each searchable field that the document has: its list's length is the number
@@ -95,6 +97,8 @@ pub struct Fields {
     pub git_root: TantivyField,
     /// A session's branch.
     pub git_branch: TantivyField,
+    /// Why a session ended.
+    pub end_reason: TantivyField,
     text: [TantivyField; Field::ALL.len()],
 }
 
@@ -117,6 +121,7 @@ impl Fields {
             timestamp: schema.add_i64_field("timestamp", fast.clone()),
             hash: schema.add_u64_field("hash", fast),
             role: schema.add_text_field("role", attribute.clone()),
+            tool: schema.add_text_field("tool", attribute.clone()),
             kind: schema.add_u64_field("kind", NumericOptions::default().set_indexed()),
             has: schema.add_u64_field("has", NumericOptions::default().set_indexed()),
             session_key: schema.add_u64_field("session_key", NumericOptions::default().set_indexed()),
@@ -128,7 +133,8 @@ impl Fields {
             parent_id: schema.add_text_field("parent_id", attribute.clone()),
             cwd: schema.add_text_field("cwd", attribute.clone()),
             git_root: schema.add_text_field("git_root", attribute.clone()),
-            git_branch: schema.add_text_field("git_branch", attribute),
+            git_branch: schema.add_text_field("git_branch", attribute.clone()),
+            end_reason: schema.add_text_field("end_reason", attribute),
             text: Field::ALL.map(|field| schema.add_text_field(field.name(), text.clone())),
         };
         (schema.build(), fields)

@@ -269,6 +269,17 @@ impl Snapshot {
         Ok(table)
     }
 
+    /// Returns every value that a column of the commit knows, those of deleted documents too.
+    pub(crate) fn values(&self, name: &str) -> Result<Vec<Arc<str>>> {
+        let mut values = Vec::new();
+        for segment in self.searcher.segment_readers() {
+            values.extend(Strings::load(segment, name)?.values);
+        }
+        values.sort_unstable();
+        values.dedup();
+        Ok(values)
+    }
+
     /// Returns the signature of every session's documents, by number. One pass over three columns.
     pub fn sums(&self) -> Result<Vec<SessionSums>> {
         let mut sums: Vec<SessionSums> = Vec::new();
@@ -581,6 +592,7 @@ fn session_at(segment: &SegmentReader, columns: &SegmentColumns, doc: DocId) -> 
         cwd: text("cwd")?,
         git_root: text("git_root")?,
         git_branch: text("git_branch")?,
+        end_reason: text("end_reason")?,
         started_ms: Some(columns.timestamp.get_val(doc)).filter(|ms| *ms != NO_TIME),
         archived: flags & flag::ARCHIVED != 0,
         orphan: flags & flag::ORPHAN != 0,

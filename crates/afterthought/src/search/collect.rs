@@ -26,7 +26,8 @@ use crate::model::Field;
 
 use super::evidence::Evidence;
 use super::explain::Work;
-use super::filter::{Filter, SegmentFilter};
+use super::facets::{FacetCounts, SegmentFacets};
+use super::filter::{Filter, SegmentFilter, Verdict, cause};
 use super::gather::{Found, Gathered};
 use super::lists::{Cursor, Norms, Slot, Window, Worth, idf};
 use super::order::Order;
@@ -211,11 +212,25 @@ impl Collected {
     }
 }
 
+/// What is counted beside the page.
+#[derive(Default)]
+pub(super) struct Watch {
+    /// Hits by attribute.
+    pub(super) facets: FacetCounts,
+    /// Count what leaves matches out; asked of searches that found nothing.
+    pub(super) diagnoses: bool,
+    /// Matches that each cause leaves out, whatever others do.
+    pub(super) left_out: [u64; cause::NAMES.len()],
+    /// Hits that belong to the conversation that asks.
+    pub(super) current: u64,
+}
+
 /// What the first pass adds up.
 struct Tally<'a> {
     gathered: Gathered<'a>,
     total: u64,
     matched: u64,
+    watch: &'a mut Watch,
     evidence: Evidence,
     /// The documents of this segment that count, to be ranked.
     candidates: Vec<Candidate>,
@@ -229,17 +244,18 @@ struct Candidate {
     terms: u64,
 }
 
-/// Collects what is best into `gathered`. Fails at the deadline.
-pub(super) fn collect<'a>(
-    snapshot: &'a Snapshot,
+/// Collects what is best into `gathered`, and counts into `watch`. Fails at the deadline.
+pub(super) fn collect(
+    snapshot: &Snapshot,
     ranked: &Ranked<'_>,
     filter: &Filter,
-    gathered: Gathered<'a>,
+    gathered: Gathered<'_>,
     deadline: Instant,
     work: &mut Work,
+    watch: &mut Watch,
 ) -> Result<Collected> {
     let evidence = Evidence::new(ranked.plan.lists.len());
-    let mut tally = Tally { gathered, total: 0, matched: 0, evidence, candidates: Vec::new() };
+    let mut tally = Tally { gathered, total: 0, matched: 0, watch, evidence, candidates: Vec::new() };
     let mut window = Window::new(ranked.plan.lists.len());
     let mut scans = Vec::new();
     for (ord, segment) in snapshot.searcher().segment_readers().iter().enumerate() {
@@ -248,6 +264,7 @@ pub(super) fn collect<'a>(
             ranked,
             filter: SegmentFilter::of(filter, segment, columns)?,
             columns,
+            facets: tally.watch.facets.segment(segment, columns)?,
             ord: u32::try_from(ord).expect("tantivy numbers segments in 32 bits"),
             lists: open_lists(snapshot, segment, &ranked.lists, true, Cursor::walk)?,
             pairs: open_lists(snapshot, segment, &ranked.pairs, true, Cursor::check)?,
@@ -255,6 +272,9 @@ pub(super) fn collect<'a>(
         };
         while scan.next_window(&mut window, &mut tally, work) {
             check(deadline)?;
+        }
+        if let Some(facets) = scan.facets.take() {
+            tally.watch.facets.end(facets)?;
         }
         work.segments += 1;
         scans.push((scan, std::mem::take(&mut tally.candidates)));
@@ -290,6 +310,7 @@ struct Scan<'a> {
     ranked: &'a Ranked<'a>,
     filter: SegmentFilter<'a>,
     columns: &'a SegmentColumns,
+    facets: Option<SegmentFacets<'a>>,
     ord: u32,
     lists: Vec<Cursor>,
     pairs: Vec<Cursor>,
@@ -328,12 +349,27 @@ impl Scan<'_> {
             return;
         }
         tally.matched += 1;
-        if !self.filter.passes(doc) {
-            return;
+        match self.filter.verdict(doc) {
+            Verdict::Counts => {}
+            verdict => return self.leave_out(doc, verdict, tally.watch),
         }
         tally.total += 1;
+        if let Some(facets) = &mut self.facets {
+            facets.count(doc, &mut tally.watch.facets);
+        }
         tally.evidence.add(self.columns.session_ord.get_val(doc), scores);
         tally.candidates.push(Candidate { doc, score: scores.iter().sum(), terms });
+    }
+
+    /// Counts a match that is no hit.
+    fn leave_out(&self, doc: DocId, verdict: Verdict, watch: &mut Watch) {
+        watch.current += u64::from(verdict == Verdict::IsCurrent);
+        if watch.diagnoses {
+            let causes = self.filter.causes(doc);
+            for (bit, count) in watch.left_out.iter_mut().enumerate() {
+                *count += u64::from(causes >> bit & 1);
+            }
+        }
     }
 
     /// Keeps a document that counts if it is among the best.

@@ -45,6 +45,8 @@ pub fn commit_of(cursor: &str) -> Option<u64> {
 pub(super) fn request_hash(request: &SearchRequest) -> u64 {
     let mut same =
         SearchRequest { offset: 0, limit: 0, cursor: None, explain: false, prune: true, ..request.clone() };
+    // They count all hits, whichever page is shown.
+    same.facets = Vec::new();
     // The bounds themselves are the cursor's; that there are some must stay.
     same.filters.since_ms = same.filters.since_ms.map(|_| 0);
     same.filters.until_ms = same.filters.until_ms.map(|_| 0);
@@ -58,7 +60,7 @@ impl Place {
         if place.request != request_hash(request) {
             return Err(Error::new(ErrorKind::CursorMismatch, "read cursor", shown(cursor))
                 .because("it continues another search")
-                .hint("repeat the search that it came with; only the limit may change"));
+                .hint("repeat the search that it came with; only the limit and the facets may change"));
         }
         if place.commit != snapshot.identity() {
             let hint = if place.depth.saturating_add(request.limit as u64) <= PAGE_DEPTH_MAX as u64 {

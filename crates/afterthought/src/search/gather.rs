@@ -60,6 +60,11 @@ pub(super) struct Gathering {
 }
 
 impl<'a> Gathered<'a> {
+    /// Keeps nothing: for searches that only count.
+    pub(super) fn nothing() -> Self {
+        Self::Documents(Top { heap: BinaryHeap::new(), limit: 0, after: None })
+    }
+
     /// Prepares to keep the best `limit`, of those behind `after` if it is given.
     pub(super) fn new(
         snapshot: &'a Snapshot,
@@ -156,7 +161,7 @@ impl Top {
     /// Tells whether nothing that begins with at most `most` can enter.
     fn is_full_above(&self, most: Standing) -> bool {
         self.heap.len() == self.limit
-            && self.heap.peek().is_some_and(|Reverse(worst)| most < worst.key.standing())
+            && self.heap.peek().is_none_or(|Reverse(worst)| most < worst.key.standing())
     }
 
     /// Tells whether all that begins with at least `least` was shown on an earlier page.

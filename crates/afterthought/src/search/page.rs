@@ -4,7 +4,9 @@ use serde::Serialize;
 
 use crate::model::{Field, Origin, Tier, Warning};
 
+use super::diagnosis::Diagnosis;
 use super::explain::{Explanation, Work};
+use super::facets::{Facets, FacetsMore};
 
 /// One page of an answer.
 #[derive(Clone, Debug, Serialize)]
@@ -27,8 +29,13 @@ pub struct Page {
     pub results: Vec<Hit>,
     /// Where the next page begins; `None` at the end.
     pub next_cursor: Option<String>,
-    /// Counts by attribute; not offered yet.
-    pub facets: Option<()>,
+    /// All hits, or the messages of all groups, counted by the attributes that were asked for.
+    pub facets: Option<Facets>,
+    /// How many values each of these has that are not shown.
+    pub facets_more: Option<FacetsMore>,
+    /// Why hits are missing, where there are none, a word is unknown, or hits are held back; not on
+    /// pages that a cursor continues.
+    pub diagnosis: Option<Diagnosis>,
     /// How true the answer is.
     pub index: IndexView,
     /// What the caller should know.

@@ -447,7 +447,7 @@ pub(super) struct Owned {
     pub(super) kind: Kind,
 }
 
-fn tokens(analyzer: &mut Analyzer, text: &str) -> Vec<Owned> {
+pub(super) fn tokens(analyzer: &mut Analyzer, text: &str) -> Vec<Owned> {
     let mut stream = analyzer.tokens(text);
     let mut tokens = Vec::new();
     while let Some(token) = stream.advance() {

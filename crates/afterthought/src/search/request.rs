@@ -1,13 +1,12 @@
 //! What a caller asks for, with its defaults and bounds.
 
-use std::path::{Component, Path};
-
 use serde::Deserialize;
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::{BOOST_MAX, PAGE_DEPTH_MAX, PAGE_HITS_DEFAULT, PAGE_HITS_MAX};
 use crate::model::{Field, Origin};
 
+use super::facets::Facet;
 use super::weights::Weights;
 
 /// A search.
@@ -30,12 +29,15 @@ pub struct SearchRequest {
     /// Whether each session, or each lineage of sessions, is shown once.
     pub group: Group,
     /// Where the page begins: `next_cursor` of the page before. The rest of the request must be that
-    /// page's, but for the limit; bounds of time are those of the first page, whatever is given here.
+    /// page's, but for the limit and the facets; bounds of time are those of the first page, whatever is
+    /// given here.
     pub cursor: Option<String>,
     /// By relevance, hits of timers' and sub-agents' sessions and summaries of compaction come last.
     pub tiers: bool,
     /// How fields and phrases count.
     pub weights: Weights,
+    /// Attributes to count all hits by, messages also where they are grouped; none unless asked.
+    pub facets: Vec<Facet>,
     /// Show how each score came about, and what the search cost.
     pub explain: bool,
     /// Skip work that cannot change the page. Off only to check that it does not.
@@ -58,6 +60,7 @@ impl SearchRequest {
             cursor: None,
             tiers: true,
             weights: Weights::default(),
+            facets: Vec::new(),
             explain: false,
             prune: true,
         }
@@ -75,6 +78,7 @@ impl SearchRequest {
         if self.cursor.is_some() && self.offset > 0 {
             return refused("give a cursor or an offset, not both".to_owned());
         }
+        self.filters.check()?;
         let mut weights = self.weights.numbers();
         match weights.find(|(_, weight)| !(0.0..=BOOST_MAX).contains(weight)) {
             Some((name, weight)) => refused(format!("{name} must be 0 to {BOOST_MAX}, not {weight}")),
@@ -139,8 +143,19 @@ pub struct Filters {
     pub sessions: Vec<String>,
     /// Not these sessions.
     pub exclude_sessions: Vec<String>,
-    /// Sessions of this checkout or working folder only: the folder itself or one inside it.
+    /// Sessions of these people only; a session of nobody known does not count then.
+    pub users: Vec<String>,
+    /// Sessions with these models only.
+    pub models: Vec<String>,
+    /// Sessions of this checkout or working folder only; see [`super::workspace_path`].
     pub workspace: Option<String>,
+    /// Sessions on these git branches only, and those of which no branch is recorded. Branches are
+    /// names inside a workspace, so there must be one.
+    pub branches: Vec<String>,
+    /// Only messages that call one of these tools, or in which one of them answers, by its exact name.
+    pub tools: Vec<String>,
+    /// The conversation that asks: not this session, nor those that are one conversation with it.
+    pub current_session: Option<String>,
     /// Not before, in milliseconds since 1970. Messages of unknown time do not count then.
     pub since_ms: Option<i64>,
     /// Before, in milliseconds since 1970.
@@ -151,13 +166,14 @@ pub struct Filters {
     pub include_copies: bool,
 }
 
-/// Returns a folder as archives name them: by its absolute path. Fails with the reason, where there
-/// is no such folder to climb out of.
-pub fn workspace_path(folder: &str) -> std::result::Result<String, String> {
-    if folder.is_empty() {
-        return Err("name a folder".to_owned());
+impl Filters {
+    /// Checks what must stand together. Fails with what is missing.
+    pub(super) fn check(&self) -> Result<()> {
+        if self.branches.is_empty() || self.workspace.is_some() {
+            return Ok(());
+        }
+        Err(Error::new(ErrorKind::Usage, "filter by branch", self.branches.join(","))
+            .because("a branch is a name inside a workspace, and none is given")
+            .hint("give the workspace as well"))
     }
-    let climbs = Path::new(folder).components().any(|part| part == Component::ParentDir);
-    let path = if climbs { std::fs::canonicalize(folder) } else { std::path::absolute(folder) };
-    path.map(|path| path.display().to_string()).map_err(|error| error.to_string())
 }

@@ -9,9 +9,11 @@ use crate::limits::{CONFIDENT_COVERAGE_MIN, CURSOR_STALE_ROWS_MAX, PAGE_REFILLS_
 use crate::model::Warning;
 use crate::query::{Query, parse};
 
-use super::collect::{Collected, Ranked, collect};
+use super::collect::{Collected, Ranked, Watch, collect};
 use super::cursor::{Place, request_hash};
+use super::diagnosis::{Outcome, diagnose};
 use super::explain::Work;
+use super::facets::FacetCounts;
 use super::filter::Filter;
 use super::gather::Gathered;
 use super::hydrate::{Fetch, hydrate};
@@ -40,26 +42,36 @@ pub fn search(
     filter.stale.extend(place.iter().flat_map(|place| &place.stale));
     let from = From::of(request, place.as_ref());
     let asked = Asked { snapshot, request, query: &query, from, deadline };
-    let mut page = answer(&asked, fetch, Reading::Strict, &mut filter)?;
-    if let Outcome::Empty { can_relax: true } = page.1 {
+    let mut reading = Reading::Strict;
+    let mut answered = answer(&asked, fetch, reading, &mut filter)?;
+    if answered.outcome.total == 0 && answered.can_relax {
         let relaxed = answer(&asked, fetch, Reading::Relaxed, &mut filter)?;
-        if relaxed.0.total.value > 0 {
-            page = relaxed;
+        if relaxed.outcome.total > 0 {
+            (answered, reading) = (relaxed, Reading::Relaxed);
             let message = "nothing holds the query as it stands; its words were searched one by one";
-            page.0.warnings.push(Warning::new("relaxed", message));
+            answered.page.warnings.push(Warning::new("relaxed", message));
         }
     }
-    page.0.elapsed_ms = began.elapsed().as_secs_f64() * 1_000.0;
-    Ok(page.0)
+    let mut page = answered.page;
+    page.warnings.append(&mut filter.warnings);
+    // What is missing is missing from every page: the first one says it.
+    if request.cursor.is_none()
+        && let Some((diagnosis, warnings)) = diagnose(&asked, reading, &filter, &answered.outcome)?
+    {
+        page.diagnosis = Some(diagnosis);
+        page.warnings.extend(warnings);
+    }
+    page.elapsed_ms = began.elapsed().as_secs_f64() * 1_000.0;
+    Ok(page)
 }
 
 /// What is the same in every reading of a request.
-struct Asked<'a> {
-    snapshot: &'a Snapshot,
-    request: &'a SearchRequest,
-    query: &'a Query,
+pub(super) struct Asked<'a> {
+    pub(super) snapshot: &'a Snapshot,
+    pub(super) request: &'a SearchRequest,
+    pub(super) query: &'a Query,
     from: From,
-    deadline: Instant,
+    pub(super) deadline: Instant,
 }
 
 /// Where a page begins.
@@ -85,28 +97,30 @@ impl From {
     }
 }
 
-enum Outcome {
-    Found,
-    Empty { can_relax: bool },
+/// A page, and what there is to know about it.
+struct Answered {
+    page: Page,
+    outcome: Outcome,
+    can_relax: bool,
 }
 
-fn answer(
-    asked: &Asked<'_>,
-    fetch: Fetch<'_>,
-    reading: Reading,
-    filter: &mut Filter,
-) -> Result<(Page, Outcome)> {
+fn answer(asked: &Asked<'_>, fetch: Fetch<'_>, reading: Reading, filter: &mut Filter) -> Result<Answered> {
     let request = asked.request;
     let mut plan = Plan::of(asked.query, request, reading);
     plan.expand(asked.snapshot)?;
     let order = Order::of(asked.snapshot, request)?;
     let ranked = Ranked::of(asked.snapshot, &plan, order, request)?;
     let mut work = Work::default();
-    let Filled { collected, hits, last, stale } = fill(asked, fetch, &ranked, filter, &mut work)?;
+    let Filled { collected, hits, last, stale, watch } = fill(asked, fetch, &ranked, filter, &mut work)?;
     let next = next_place(asked, &collected, hits.len(), last, filter);
-    let warnings = warnings(&plan, &ranked, &collected, stale, asked.from.rank, filter);
-    let outcome =
-        if collected.total > 0 { Outcome::Found } else { Outcome::Empty { can_relax: plan.can_relax } };
+    let outcome = Outcome {
+        total: collected.total,
+        matched: collected.matched.saturating_sub(stale as u64),
+        current: watch.current,
+        any_stale: stale > 0,
+    };
+    let counts = (!request.facets.is_empty()).then(|| watch.facets.facets(asked.snapshot)).transpose()?;
+    let (facets, facets_more) = counts.unzip();
     let page = Page {
         schema_version: 1,
         query: request.query.clone(),
@@ -115,16 +129,18 @@ fn answer(
         total_messages: collected.messages.map(|value| Count { value, relation: "eq" }),
         offset: asked.from.rank,
         limit: request.limit,
-        warnings,
+        warnings: warnings(&plan, &collected, stale, asked.from.rank, filter),
         results: hits,
         next_cursor: next.map(|place| place.write()),
-        facets: None,
+        facets,
+        facets_more,
+        diagnosis: None,
         index: IndexView::default(),
         elapsed_ms: 0.0,
         sync_ms: 0.0,
         work: request.explain.then_some(work),
     };
-    Ok((page, outcome))
+    Ok(Answered { page, outcome, can_relax: plan.can_relax })
 }
 
 /// Says how far to trust that the archive holds what was asked for, by the conversation that holds most of
@@ -145,6 +161,7 @@ struct Filled {
     last: Option<Key>,
     /// Messages left out, as they are no longer what was indexed.
     stale: usize,
+    watch: Watch,
 }
 
 /// Collects and shows, again after hits that the archive no longer holds.
@@ -159,7 +176,8 @@ fn fill(
     let (mut stale, mut rounds) = (0, 0);
     loop {
         let gathered = Gathered::new(snapshot, request.group, from.skip + request.limit, from.after)?;
-        let mut collected = collect(snapshot, ranked, filter, gathered, deadline, work)?;
+        let mut watch = Watch { facets: FacetCounts::of(&request.facets), ..Watch::default() };
+        let mut collected = collect(snapshot, ranked, filter, gathered, deadline, work, &mut watch)?;
         let page = collected.found.split_off(from.skip.min(collected.found.len()));
         let hydrated = hydrate(snapshot, fetch, ranked, &collected.evidence, &page, deadline, work)?;
         stale += hydrated.stale.len();
@@ -168,7 +186,7 @@ fn fill(
         if hydrated.stale.is_empty() || rounds > PAGE_REFILLS_MAX {
             collected.leave_out(&page, &hydrated.stale);
             let last = page.last().filter(|_| page.len() == request.limit).map(|found| found.key);
-            return Ok(Filled { collected, hits: hydrated.hits, last, stale });
+            return Ok(Filled { collected, hits: hydrated.hits, last, stale, watch });
         }
     }
 }
@@ -198,15 +216,8 @@ fn next_place(
     })
 }
 
-/// Says how the query was read and, of an empty answer, why it is empty.
-fn warnings(
-    plan: &Plan,
-    ranked: &Ranked<'_>,
-    collected: &Collected,
-    stale: usize,
-    rank: usize,
-    filter: &Filter,
-) -> Vec<Warning> {
+/// Says how the query was read. What is missing is the diagnosis's to say.
+fn warnings(plan: &Plan, collected: &Collected, stale: usize, rank: usize, filter: &Filter) -> Vec<Warning> {
     let mut warnings = plan.warnings.clone();
     let mut warn = |kind, message: String| warnings.push(Warning::new(kind, message));
     if stale > 0 {
@@ -227,30 +238,8 @@ fn warnings(
     if plan.fields.is_empty() {
         warn("nothing-searched", "every field asked for has a boost of 0".to_owned());
     }
-    for (bit, term) in plan.terms.iter().enumerate() {
-        if ranked.unknown >> bit & 1 == 1 {
-            warn("unknown-term", format!("\"{}\" stands nowhere in what was searched", term.label));
-        }
-    }
-    if collected.total > 0 {
-        if rank as u64 >= collected.total {
-            warn("past-the-end", format!("offset {rank} lies behind the last of {} hits", collected.total));
-        }
-        return warnings;
-    }
-    let filtered = collected.matched.saturating_sub(stale as u64);
-    if filtered > 0 {
-        warn(
-            "filtered-out",
-            format!("{filtered} matches were left out by the filters, or are hidden or repeated rows"),
-        );
-    } else if stale > 0 {
-        // Said already.
-    } else if plan.demands {
-        let labels: Vec<_> = plan.terms.iter().map(|term| format!("\"{}\"", term.label)).collect();
-        warn("no-match", format!("no message holds all that is required among {}", labels.join(", ")));
-    } else if ranked.unknown == 0 {
-        warn("no-match", "no message holds any of these words".to_owned());
+    if collected.total > 0 && rank as u64 >= collected.total {
+        warn("past-the-end", format!("offset {rank} lies behind the last of {} hits", collected.total));
     }
     warnings
 }

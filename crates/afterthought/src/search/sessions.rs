@@ -5,7 +5,7 @@ use serde::Serialize;
 use crate::error::{Error, ErrorKind, Result};
 use crate::index::{NO_TIME, Snapshot};
 use crate::limits::PAGE_HITS_MAX;
-use crate::model::Session;
+use crate::model::{Session, Warning};
 use crate::time::rfc3339;
 
 use super::filter::Filter;
@@ -24,6 +24,8 @@ pub struct SessionList {
     pub limit: usize,
     /// The sessions, the latest activity first.
     pub sessions: Vec<SessionView>,
+    /// What the caller should know.
+    pub warnings: Vec<Warning>,
 }
 
 /// A session, without its messages.
@@ -106,5 +108,5 @@ pub fn list_sessions(
         let session = snapshot.session_at(place.segment, place.doc)?;
         sessions.push(SessionView::of(session, messages, Some(last_ms).filter(|ms| *ms != NO_TIME)));
     }
-    Ok(SessionList { schema_version: 1, total, offset, limit, sessions })
+    Ok(SessionList { schema_version: 1, total, offset, limit, sessions, warnings: filter.warnings })
 }
