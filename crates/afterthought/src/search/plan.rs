@@ -14,6 +14,9 @@ use super::request::{Match, SearchRequest};
 use super::wanted::Wanted;
 use super::weights::Weights;
 
+/// What a dictionary word inside a longer one counts of it.
+const PART_WEIGHT: f32 = 0.5;
+
 /// The lists that answer a query.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Plan {
@@ -328,21 +331,18 @@ impl Planner<'_> {
             return self.strict(leaf, unit(run, 0));
         }
         let mut wanted = Vec::new();
-        let mut before: Option<(Vec<Owned>, u64)> = None;
+        let mut before: Option<(String, u64)> = None;
         for (word, tokens) in words {
             let found = self.strict(&Leaf { label: word, ..*leaf }, unit(&tokens, 0));
             let Some(Wanted::Leaf(bit)) = found else { continue };
-            if let Some((mut both, before_bit)) = before.take() {
-                both.extend(tokens.iter().cloned());
-                let sought = unit(&both, 0).swap_remove(0);
-                self.plan.pairs.push(List {
-                    sought,
-                    terms: before_bit | bit,
-                    weight: 1.0,
-                    fields: leaf.place.fields,
-                });
+            let chars: Vec<&Owned> = tokens.iter().filter(|token| token.kind == Kind::Solo).collect();
+            for inner in tokens.iter().filter(|token| (2..chars.len()).contains(&token.span)) {
+                self.list(Sought::Token(inner.text.clone()), bit, PART_WEIGHT, leaf.place);
             }
-            before = Some((tokens, bit));
+            let (Some(first), Some(last)) = (chars.first(), chars.last()) else { continue };
+            if let Some((before, before_bit)) = before.replace((last.text.clone(), bit)) {
+                self.pair(before, first.text.clone(), before_bit | bit, leaf.place.fields);
+            }
             wanted.push(Wanted::Leaf(bit));
         }
         if leaf.is_loose && !leaf.required { Wanted::any(wanted) } else { Wanted::all(wanted) }

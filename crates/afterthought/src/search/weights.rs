@@ -32,7 +32,7 @@ impl Default for Weights {
             (Field::ToolOutput, 0.65),
             (Field::Title, 1.5),
         ];
-        Self { fields: fields.into(), phrase: 3.0, session: 0.5, forms: 0.7, function: 0.3, coverage: 0.5 }
+        Self { fields: fields.into(), phrase: 3.0, session: 0.5, forms: 0.7, function: 0.3, coverage: 0.25 }
     }
 }
 
