@@ -5,7 +5,7 @@ use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
 use afterthought::limits::{PAGE_DEPTH_MAX, PAGE_HITS_DEFAULT};
-use afterthought::{ErrorKind, Origin};
+use afterthought::{ErrorKind, Origin, Weights};
 use afterthought_tests::{Fixture, Trace, aft, root, run};
 use afterthought_tools::archive::{Message, Session, Shape};
 use serde_json::{Value, json};
@@ -165,6 +165,7 @@ fn the_contract_repeats_what_the_library_and_the_other_schemas_say() {
     assert_eq!(input["additionalProperties"], false);
     let properties = input["properties"].as_object().expect("parameters");
     assert_eq!(properties["in"]["items"]["enum"], json!(Origin::ALL.map(Origin::name)));
+    assert_eq!(properties["weights"]["enum"], json!(Weights::SETS));
     assert_eq!(properties["limit"]["default"], PAGE_HITS_DEFAULT);
     assert_eq!(properties["offset"]["maximum"], PAGE_DEPTH_MAX - 1);
     for (name, property) in properties {
@@ -174,15 +175,32 @@ fn the_contract_repeats_what_the_library_and_the_other_schemas_say() {
     let output = &tool["outputSchema"];
     assert_eq!(output["type"], "object", "what the protocol asks of every tool");
     assert_eq!(output["oneOf"], json!([{"$ref": "#/$defs/page"}, {"$ref": "#/$defs/failure"}]));
-    for (part, file) in [("page", "search.schema.json"), ("failure", "error.schema.json")] {
-        let whole = schema(file);
+    for (part, whole) in [("page", unexplained()), ("failure", schema("error.schema.json"))] {
         for member in ["type", "additionalProperties", "required", "properties"] {
             assert_eq!(output["$defs"][part][member], whole[member], "{part}: {member}");
         }
     }
-    for (name, shared) in schema("search.schema.json")["$defs"].as_object().expect("definitions") {
+    let shared = unexplained()["$defs"].take();
+    let shared = shared.as_object().expect("definitions");
+    for (name, shared) in shared {
         assert_eq!(output["$defs"][name], *shared, "{name}");
     }
+    let all = output["$defs"].as_object().expect("definitions");
+    assert_eq!(all.len(), shared.len() + ["page", "failure"].len());
+}
+
+/// Returns the schema of a page without what no call of the tool asks for.
+fn unexplained() -> Value {
+    let mut page = schema("search.schema.json");
+    for (object, members) in [
+        ("/properties", &["work"][..]),
+        ("/$defs", &["work", "explanation", "part"]),
+        ("/$defs/hit/properties", &["explain"]),
+    ] {
+        let object = page.pointer_mut(object).and_then(Value::as_object_mut).expect("an object");
+        members.iter().for_each(|member| assert!(object.remove(*member).is_some(), "{member}"));
+    }
+    page
 }
 
 #[test]
@@ -213,7 +231,7 @@ fn every_parameter_does_what_its_flag_does() {
     let plain = client.page(&json!({"query": "anchor chain"}));
     let first = client.page(&json!({"query": "anchor chain", "limit": 1}));
     let cursor = first["next_cursor"].as_str().expect("a cursor");
-    let cases: [(Value, &[&str]); 24] = [
+    let cases: [(Value, &[&str]); 25] = [
         (json!({"sort": "oldest"}), &["--sort", "oldest"]),
         (json!({"group": "session"}), &["--group", "session"]),
         (json!({"cursor": cursor, "limit": 1}), &["--cursor", cursor, "--limit", "1"]),
@@ -236,6 +254,7 @@ fn every_parameter_does_what_its_flag_does() {
         (json!({"since": "2026-03-01"}), &["--since", "2026-03-01"]),
         (json!({"until": "2026-03-01T10:00:30"}), &["--until", "2026-03-01T10:00:30"]),
         (json!({"match": "all"}), &["--match", "all"]),
+        (json!({"weights": "thought"}), &["--weights", "thought"]),
         (json!({"limit": 2}), &["--limit", "2"]),
         (json!({"offset": 1}), &["--offset", "1"]),
         (json!({"include_inactive": true}), &["--include-inactive"]),
@@ -288,6 +307,7 @@ fn arguments_that_do_not_fit_are_refused_by_name_and_with_what_would() {
         (json!({"query": "x", "group": "role"}), &["group", "none, session, lineage", "\"role\""]),
         (json!({"query": "x", "cursor": "y", "offset": 1}), &["a cursor or an offset"]),
         (json!({"query": "x", "match": "most"}), &["match", "any, all", "\"most\""]),
+        (json!({"query": "x", "weights": "loud"}), &["weights", "balanced, said, thought", "\"loud\""]),
         (json!({"query": "x", "include_copies": "maybe"}), &["include_copies", "true or false"]),
         (json!({"query": "x", "workspace": ""}), &["workspace", "name a folder"]),
         (json!({"query": "x", "branches": ["main"]}), &["branches", "give workspace"]),
@@ -324,6 +344,15 @@ fn an_empty_query_is_an_empty_page_with_a_reason() {
     assert_eq!(result["structuredContent"]["warnings"][0]["kind"], "empty-query");
     let text = result["content"][0]["text"].as_str().expect("text");
     assert!(text.starts_with("no results shown of 0 in total\nnote: "), "{text}");
+}
+
+#[test]
+fn a_weak_answer_says_so_before_its_results() {
+    let result = Client::of(&harbor()).call(&json!({"query": "anchor bilge topsail"}));
+    assert_eq!(result["structuredContent"]["confidence"], "weak", "{result:#}");
+    let text = result["content"][0]["text"].as_str().expect("text");
+    let (note, hit) = (text.find("note: weak answer: "), text.find("\n1. "));
+    assert!(note.is_some() && note < hit, "{text}");
 }
 
 #[test]

@@ -235,8 +235,8 @@ fn an_evaluation_measures_the_bundled_set() {
     let first = eval(&["--absent", "--save", &saved]);
     assert_eq!((&first["rows"][0]["set"], &first["missing"]), (&json!("bundled"), &json!([])));
     assert_eq!(first["absent"][0]["subjects"], 200);
-    let again = eval(&["--against", &saved, "--weights", "phrase=0,reasoning=0"]);
-    assert_eq!((&again["weights"]["phrase"], &again["weights"]["reasoning"]), (&json!(0.0), &json!(0.0)));
+    let again = eval(&["--against", &saved, "--weights", "thought", "--boost", "phrase=0"]);
+    assert_eq!((&again["weights"]["phrase"], &again["weights"]["reasoning"]), (&json!(0.0), &json!(2.0)));
     let (then, now) = (&first["rows"][0]["ours"]["ndcg_10"], &again["rows"][0]["against"]);
     let apart = then.as_f64().zip(now.as_f64()).map(|(then, now)| (then - now).abs());
     assert!(apart.is_some_and(|apart| apart < 1e-9), "{then} {now}");

@@ -148,6 +148,9 @@ fn untrue(page: &Value, args: &[String], listed: &[(String, i64)]) -> Vec<String
     must(keys.len() == results.len(), "no hit stands twice");
     let explains = args.iter().any(|arg| arg == "--explain");
     must(page.get("work").is_some() == explains, "work is there where it was asked for");
+    must((page["confidence"] == "none") == (total == 0), "there is confidence in hits, and in hits only");
+    let is_weak = page["confidence"] == "weak" && !results.is_empty();
+    must(kinds(page).contains(&"weak") == is_weak, "a weak answer says so");
     let query = page["query"].as_str().unwrap_or_default();
     for hit in results {
         must(hit.get("explain").is_some() == explains, "explain is there where it was asked for");
@@ -170,6 +173,12 @@ pub(crate) fn problems_of(hit: &Value, query: &str, listed: &[(String, i64)]) ->
     must(terms.iter().all(|term| query.contains(term)), "matched_terms are as typed");
     must(terms.len() as u64 <= hit["terms_total"].as_u64().unwrap_or(0), "no more matched than looked for");
     let field = hit["matched_fields"][0].as_str().and_then(Field::named).expect("a field");
+    // The schema says where it is.
+    if let Some(coverage) = hit.get("coverage").map(|share| share.as_f64().unwrap_or(f64::NAN)) {
+        let has_all = terms.len() as u64 == hit["terms_total"].as_u64().unwrap_or(0);
+        must((0.0..=1.0).contains(&coverage), "coverage is a share");
+        must(!has_all || coverage >= 1.0, "who holds every word covers the query");
+    }
     let origin = hit["origin"].as_str().and_then(Origin::named);
     must(origin == Some(field.origin()), "the origin is that of the best field");
     must(hit["index"].as_u64() == place(hit, listed), "index is the place in the session");
@@ -183,7 +192,11 @@ pub(crate) fn problems_of(hit: &Value, query: &str, listed: &[(String, i64)]) ->
     let plain = |text: &str| fold(text).chars().filter(|c| c.is_alphanumeric()).collect::<String>();
     for mark in marks(hit) {
         // An emoji has nothing but itself.
-        let holds = |term: &&str| mark.contains(*term) || plain(&mark).contains(&plain(term));
+        let holds = |term: &&str| {
+            mark.contains(*term)
+                || plain(&mark).contains(&plain(term))
+                || is_form(&plain(&mark), &plain(term))
+        };
         must(terms.iter().any(holds), &format!("the mark {mark:?} holds a word of the query"));
     }
     for term in &terms {
@@ -192,12 +205,47 @@ pub(crate) fn problems_of(hit: &Value, query: &str, listed: &[(String, i64)]) ->
             .find(|(from, to)| !spans.iter().any(|span| span.0 <= *from && *to <= span.1));
         must(bare.is_none(), &format!("every {term:?} of the snippet is marked"));
     }
-    if let Some(parts) = hit.get("explain") {
-        let sum: f64 = hits(parts).iter().filter_map(|part| part["score"].as_f64()).sum();
-        let score = hit["score"].as_f64().unwrap_or(f64::NAN);
-        must((sum - score).abs() <= score * 1e-3, &format!("the parts add up to {sum}, not {score}"));
+    if let Some(tree) = hit.get("explain") {
+        // The last digits of a hit's score are dropped, for equal hits to be equal.
+        must(is_near(score_of(tree), score_of(hit), 1e-3), "the root of explain is the score");
+        for problem in unsound(tree) {
+            must(false, &problem);
+        }
     }
     problems
+}
+
+/// Returns where the numbers of a tree do not add up.
+fn unsound(tree: &Value) -> Vec<String> {
+    let below = hits(&tree["of"]);
+    let scores = below.iter().map(score_of);
+    let score = score_of(tree);
+    let adds_up_to = match tree["how"].as_str() {
+        Some("sum") => scores.sum(),
+        Some("product") => scores.product(),
+        Some("best") => scores.fold(0.0, f64::max),
+        Some("value") => tree.get("part").map_or(score, score_of),
+        _ => f64::NAN,
+    };
+    let mut problems: Vec<String> = below.iter().flat_map(unsound).collect();
+    if !is_near(adds_up_to, score, 1e-5) {
+        problems.push(format!("{} of {} is {adds_up_to}, not {score}", tree["how"], tree["what"]));
+    }
+    problems
+}
+
+fn score_of(value: &Value) -> f64 {
+    value["score"].as_f64().unwrap_or(f64::NAN)
+}
+
+/// Tells whether two numbers are the same but for a share of them.
+fn is_near(a: f64, b: f64, share: f64) -> bool {
+    (a - b).abs() <= share * b.abs()
+}
+
+/// Tells whether two words may be forms of one: they begin alike.
+fn is_form(a: &str, b: &str) -> bool {
+    a.chars().zip(b.chars()).take_while(|(a, b)| a == b).count() >= 3
 }
 
 fn place(hit: &Value, listed: &[(String, i64)]) -> Option<u64> {
@@ -456,14 +504,25 @@ fn an_untrue_page_is_noticed() {
     let listed = listed(&fixture.archive());
     assert_none(&untrue(&page, &args, &listed));
     // Hit 1 is the first that is no title.
-    let lies: [(&str, Change); 9] = [
+    let lies: [(&str, Change); 15] = [
         ("a mark beside its word", |page| page["results"][1]["highlights"][0] = json!([0, 3])),
         ("a mark that is missing", |page| page["results"][1]["highlights"] = json!([])),
         ("a mark outside", |page| page["results"][1]["highlights"] = json!([[4, 9_999]])),
         ("another place", |page| page["results"][1]["index"] = json!(0)),
         ("another origin", |page| page["results"][1]["origin"] = json!("saw")),
         ("a stem for a word", |page| page["results"][1]["matched_terms"] = json!(["lok"])),
-        ("a part of a score", |page| page["results"][1]["explain"][0]["score"] = json!(0.1)),
+        ("a root that is not the score", |page| page["results"][1]["explain"]["score"] = json!(0.1)),
+        ("a sum of other numbers", |page| page["results"][1]["explain"]["of"][1]["score"] = json!(0.1)),
+        ("a product of other numbers", |page| {
+            page["results"][1]["explain"]["of"][0]["of"][1]["score"] = json!(0.1);
+        }),
+        ("a word less", |page| {
+            let words = &mut page["results"][1]["explain"]["of"][0]["of"][0]["of"];
+            words.as_array_mut().expect("a list").pop();
+        }),
+        ("a part of the query for all of it", |page| page["results"][1]["coverage"] = json!(0.5)),
+        ("no confidence in hits", |page| page["confidence"] = json!("none")),
+        ("a weak answer without a word", |page| page["confidence"] = json!("weak")),
         ("an order of its own", |page| page["results"][0]["score"] = json!(0.1)),
         ("an empty page without a reason", |page| page["results"] = json!([])),
     ];

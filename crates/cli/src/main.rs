@@ -11,6 +11,7 @@ mod bench;
 mod config;
 mod demo;
 mod eval;
+mod explain;
 mod fail;
 mod index;
 mod mcp;

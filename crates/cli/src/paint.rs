@@ -62,20 +62,25 @@ pub(crate) fn width() -> Option<usize> {
     Some(usize::from(columns).clamp(*WIDTH.start(), *WIDTH.end()))
 }
 
-/// Appends text as indented lines that fit. Columns are counted as a terminal shows them: a
-/// Chinese character takes two.
+/// Appends text as lines that fit: the first begins with `first`, the others with `rest`. Columns are
+/// counted as a terminal shows them: a Chinese character takes two.
+pub(crate) fn push_hanging(out: &mut String, text: &str, first: &str, rest: &str, width: Option<usize>) {
+    let Some(width) = width else {
+        out.push_str(format!("{first}{text}").trim_end());
+        out.push('\n');
+        return;
+    };
+    let options = Options::new(width).initial_indent(first).subsequent_indent(rest);
+    for line in textwrap::wrap(text, options) {
+        out.push_str(line.trim_end());
+        out.push('\n');
+    }
+}
+
+/// Appends text as indented lines that fit.
 pub(crate) fn push_lines(out: &mut String, text: &str, indent: &str, width: Option<usize>) {
     for line in text.split('\n') {
-        let Some(width) = width else {
-            out.push_str(format!("{indent}{line}").trim_end());
-            out.push('\n');
-            continue;
-        };
-        let options = Options::new(width).initial_indent(indent).subsequent_indent(indent);
-        for line in textwrap::wrap(line, options) {
-            out.push_str(line.trim_end());
-            out.push('\n');
-        }
+        push_hanging(out, line, indent, indent, width);
     }
 }
 

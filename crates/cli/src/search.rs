@@ -7,11 +7,12 @@ use afterthought::limits::PAGE_DEPTH_MAX;
 use afterthought::search::{facet_line, workspace_path};
 use afterthought::time::bound_now;
 use afterthought::{
-    Engine, Explanation, Facet, Filters, Group, Hit, How, Level, Match, Opening, Origin, Page, SearchRequest,
-    Sort, Warning, Weights,
+    Engine, Facet, Filters, Group, Hit, Level, Match, Opening, Origin, Page, SearchRequest, Sort, Warning,
+    Weights,
 };
 
 use crate::args::{Global, GroupArg, MatchArg, OriginArg, ProgressArg, Search, SortArg};
+use crate::explain::push_explanation;
 use crate::fail::{Failure, quoted};
 use crate::paint::{DIM, color, local_time, marked, printable, push_facts, push_lines, styled, width};
 use crate::paths;
@@ -171,32 +172,7 @@ fn push_hit(text: &mut String, rank: usize, hit: &Hit) {
     push_facts(text, &styled(&printable(&session), DIM), "   ", width());
     push_lines(text, &marked(&hit.snippet, &hit.highlights), "   ", width());
     if let Some(explanation) = &hit.explain {
-        push_explanation(text, explanation, 1);
-    }
-}
-
-fn push_explanation(text: &mut String, explanation: &Explanation, depth: usize) {
-    let how = match explanation.how {
-        How::Sum if !explanation.of.is_empty() => ", sum of",
-        How::Product => ", product of",
-        How::Best => ", best of",
-        How::Sum | How::Value => "",
-    };
-    let detail = explanation.part.as_ref().map_or_else(String::new, |part| {
-        format!(
-            " in {}: boost {:.3}, idf {:.3}, {} times in {} tokens (mean {:.1})",
-            part.field.name(),
-            part.boost,
-            part.idf,
-            (part.frequency * 1_000.0).round() / 1_000.0,
-            part.length,
-            part.average_length
-        )
-    });
-    let line = format!("{:.3}  {}{how}{detail}", explanation.score, explanation.what);
-    push_lines(text, &styled(&printable(&line), DIM), &" ".repeat(1 + 2 * depth), width());
-    for below in &explanation.of {
-        push_explanation(text, below, depth + 1);
+        push_explanation(text, explanation, "   ", width());
     }
 }
 

@@ -105,7 +105,7 @@ impl Report {
     /// One block a task: every side with all of its figures.
     fn tasks(&self) -> String {
         let head = ["nDCG@10", "hit@1", "hit@5", "hit@10", "R@5", "R@10", "MRR@10", "p"];
-        let mut text = format!("{:46}", "");
+        let mut text = format!("{:44}", "");
         text += &head.map(|name| format!("{name:>7}")).concat();
         text.push('\n');
         for row in self.rows.iter().filter(|row| row.kind.is_none()) {
@@ -118,10 +118,10 @@ impl Report {
             ];
             for (at, (side, figures)) in sides.iter().enumerate() {
                 let p = row.p.filter(|_| at == 0).map_or(String::new(), |p| format!("{p:7.4}"));
-                text += &format!("  {side:44}{}{p}\n", cells(figures));
+                text += &format!("  {side:42}{}{p}\n", cells(figures));
             }
             for other in &row.published {
-                text += &format!("  ({:43}{}\n", format!("{})", other.who), other.cells());
+                text += &format!("  ({:41}{}\n", format!("{})", other.who), other.cells());
             }
         }
         text
@@ -133,10 +133,11 @@ impl Report {
         if rows.is_empty() {
             return String::new();
         }
-        let head = ["queries", "hit@1", "hit@10", "nDCG@10", "agent", "FTS5", "BM25"];
+        let head = ["hit@1", "hit@10", "nDCG@10", "agent", "FTS5", "BM25"];
         let mut text = format!(
-            "\n{:44}{}{:>7}\n",
+            "\n{:37}{:>8}{}{:>7}\n",
             "by kind of query",
+            "queries",
             head.map(|name| format!("{name:>8}")).concat(),
             "p"
         );
@@ -153,11 +154,11 @@ impl Report {
             let figures = figures.map(|figure| format!("{:8.1}", figure * 100.0)).concat();
             let p = row.p.map_or(String::new(), |p| format!("{p:7.4}"));
             let name = format!("{} {}: {kind}", row.set, row.task);
-            text += &format!("{name:44}{:8}{figures}{p}\n", row.queries);
+            text += &format!("{name:37}{:8}{figures}{p}\n", row.queries);
             for other in &row.published {
                 let figure = |figure: Option<f64>| figure.unwrap_or_default();
                 let (hit_1, hit_10) = (figure(other.hit_1), figure(other.hit_10));
-                text += &format!("  ({:49}{hit_1:8.1}{hit_10:8.1}\n", format!("{})", other.who));
+                text += &format!("  ({:42}{hit_1:8.1}{hit_10:8.1}\n", format!("{})", other.who));
             }
         }
         text

@@ -3,7 +3,7 @@
 use afterthought::search::{IndexState, facet_line, workspace_path};
 use afterthought::time::bound_now;
 use afterthought::{
-    Error, ErrorKind, Facet, Filters, Group, Hit, Match, Origin, Page, Result, SearchRequest, Sort,
+    Error, ErrorKind, Facet, Filters, Group, Hit, Match, Origin, Page, Result, SearchRequest, Sort, Weights,
 };
 use rmcp::model::JsonObject;
 use serde::Deserialize;
@@ -35,6 +35,7 @@ struct Arguments {
     until: Option<String>,
     #[serde(rename = "match")]
     matching: Match,
+    weights: String,
     sort: Sort,
     group: Group,
     cursor: Option<String>,
@@ -63,9 +64,12 @@ fn request(arguments: Arguments) -> Result<SearchRequest> {
         return Err(wrong("branches", "a branch is a name inside a workspace: give workspace as well"));
     }
     let workspace = arguments.workspace.as_deref().map(workspace_path).transpose();
+    let no_set = || wrong("weights", format!("there is no set \"{}\"", arguments.weights));
+    let weights = Weights::named(&arguments.weights).ok_or_else(no_set)?;
     let mut request = SearchRequest::new(arguments.query);
     request.origins = arguments.origins;
     request.matching = arguments.matching;
+    request.weights = weights;
     request.sort = arguments.sort;
     request.group = arguments.group;
     request.cursor = arguments.cursor;

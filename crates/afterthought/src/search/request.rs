@@ -81,7 +81,9 @@ impl SearchRequest {
         self.filters.check()?;
         let mut weights = self.weights.numbers();
         match weights.find(|(_, weight)| !(0.0..=BOOST_MAX).contains(weight)) {
-            Some((name, weight)) => refused(format!("{name} must be 0 to {BOOST_MAX}, not {weight}")),
+            Some((name, weight)) => {
+                refused(format!("the weight of {name} must be 0 to {BOOST_MAX}, not {weight}"))
+            }
             None => Ok(()),
         }
     }

@@ -121,15 +121,16 @@ fn answer(asked: &Asked<'_>, fetch: Fetch<'_>, reading: Reading, filter: &mut Fi
     };
     let counts = (!request.facets.is_empty()).then(|| watch.facets.facets(asked.snapshot)).transpose()?;
     let (facets, facets_more) = counts.unzip();
+    let confidence = confidence(&ranked, &collected);
     let page = Page {
         schema_version: 1,
         query: request.query.clone(),
         total: Count { value: collected.total, relation: "eq" },
-        confidence: confidence(&ranked, &collected),
+        confidence,
         total_messages: collected.messages.map(|value| Count { value, relation: "eq" }),
         offset: asked.from.rank,
         limit: request.limit,
-        warnings: warnings(&plan, &collected, stale, asked.from.rank, filter),
+        warnings: warnings(&plan, &collected, confidence, stale, asked.from.rank, filter),
         results: hits,
         next_cursor: next.map(|place| place.write()),
         facets,
@@ -216,9 +217,21 @@ fn next_place(
     })
 }
 
-/// Says how the query was read. What is missing is the diagnosis's to say.
-fn warnings(plan: &Plan, collected: &Collected, stale: usize, rank: usize, filter: &Filter) -> Vec<Warning> {
-    let mut warnings = plan.warnings.clone();
+/// Says how far to trust the answer and how the query was read. What is missing is the diagnosis's to say.
+fn warnings(
+    plan: &Plan,
+    collected: &Collected,
+    confidence: Confidence,
+    stale: usize,
+    rank: usize,
+    filter: &Filter,
+) -> Vec<Warning> {
+    let mut warnings = Vec::new();
+    if confidence == Confidence::Weak && (rank as u64) < collected.total {
+        let message = "weak answer: no conversation that was searched holds most of this query; it may not be answered there";
+        warnings.push(Warning::new("weak", message));
+    }
+    warnings.extend_from_slice(&plan.warnings);
     let mut warn = |kind, message: String| warnings.push(Warning::new(kind, message));
     if stale > 0 {
         let mut message = format!(
