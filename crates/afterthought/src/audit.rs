@@ -43,7 +43,7 @@ pub struct WordAudit {
     pub word: String,
     /// What the agent's own search finds, by route.
     pub fts: RouteCounts,
-    /// What we find.
+    /// What we find, other forms of the word included.
     pub ours: u64,
     /// What we find in reasoning.
     pub ours_in_reasoning: u64,
