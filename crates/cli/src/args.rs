@@ -433,9 +433,6 @@ pub(crate) struct Eval {
     /// Also ask for 200 made-up subjects, and tell how often an answer comes all the same
     #[arg(long)]
     pub(crate) absent: bool,
-    /// Share of a query's words from which a first hit counts as confident
-    #[arg(long, value_name = "SHARE", default_value_t = 0.7)]
-    pub(crate) confident: f64,
     /// Throw other coins in the test, and make up other subjects
     #[arg(long, value_name = "N", default_value_t = 7)]
     pub(crate) seed: u64,

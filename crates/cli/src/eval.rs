@@ -24,7 +24,6 @@ pub(crate) fn run(global: &Global, args: &Eval) -> Result<u8, Failure> {
         threads: args.threads,
         seed: args.seed,
         absent: args.absent,
-        confident: args.confident,
     };
     let report = afterthought_eval::run(&settings, &|line| tell!("{line}"))?;
     if let Some(path) = &args.save {

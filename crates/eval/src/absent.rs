@@ -1,7 +1,7 @@
 //! Subjects that an archive does not hold: how often an answer comes all the same, and how often one that
 //! looks sure. Beside it, how many real questions would keep their answer at the same bar.
 
-use afterthought::{Engine, Page, Result, SearchRequest};
+use afterthought::{Confidence, Engine, Result, SearchRequest};
 use afterthought_tools::random::{self, Random};
 use serde::Serialize;
 
@@ -10,30 +10,6 @@ use crate::run::Settings;
 
 /// Subjects asked for, half of them bare words, half in a question.
 const SUBJECTS: usize = 200;
-
-/// How sure an answer is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Band {
-    /// It is about what was asked.
-    Confident,
-    /// The nearest there is.
-    Weak,
-}
-
-/// Returns how sure the engine is of a page. It does not say yet: `None`.
-#[must_use]
-pub fn confidence(_page: &Page) -> Option<Band> {
-    None
-}
-
-/// Returns the share of the query's words that the first hit holds: stands in for [`confidence`].
-#[must_use]
-pub fn coverage(page: &Page) -> f64 {
-    let Some(hit) = page.results.first() else { return 0.0 };
-    #[expect(clippy::cast_precision_loss, reason = "counts of words of a query")]
-    let share = hit.matched_terms.len() as f64 / hit.terms_total.max(1) as f64;
-    share
-}
 
 /// What came back for what is not there, and for what is.
 #[derive(Clone, Debug, Serialize)]
@@ -52,7 +28,7 @@ pub struct Absent {
     pub questions_confident: f64,
     /// Real questions of the set.
     pub real: usize,
-    /// Share of them whose first hit is confident.
+    /// Share of them with a confident answer.
     pub real_confident: f64,
 }
 
@@ -62,11 +38,7 @@ pub(crate) fn measure(settings: &Settings, set: &Set, engine: &Engine) -> Result
     let ask = |query: &str| -> Result<(bool, bool)> {
         let weights = settings.weights.clone();
         let page = engine.search(SearchRequest { limit: 1, weights, ..SearchRequest::new(query) })?;
-        let confident = match confidence(&page) {
-            Some(band) => band == Band::Confident,
-            None => coverage(&page) >= settings.confident,
-        };
-        Ok((!page.results.is_empty(), confident && !page.results.is_empty()))
+        Ok((page.confidence != Confidence::None, page.confidence == Confidence::Confident))
     };
     let all = |queries: &mut dyn Iterator<Item = &str>| queries.map(&ask).collect::<Result<Vec<_>>>();
     let words = all(&mut words.iter().map(String::as_str))?;

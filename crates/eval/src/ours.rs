@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use afterthought::{Engine, Filters, Page, Result, SearchRequest, Weights};
+use afterthought::{Engine, Filters, Group, Page, Result, SearchRequest, Weights};
 
 use crate::catalogue::{Scope, Task, Unit};
 use crate::data::{Query, Set};
@@ -10,10 +10,6 @@ use crate::metrics;
 
 /// Units of a ranking: what every figure looks at.
 const UNITS: usize = 10;
-
-/// Hits of which sessions are taken in the order of their first: a few, and if those stand in too few
-/// sessions, many. Every hit is read whole, so asking for many at once costs most of a run.
-const HITS_OF_SESSIONS: [usize; 2] = [40, 300];
 
 /// Answers every query of a task: rankings in the order of the queries.
 pub(crate) fn rankings(
@@ -39,16 +35,9 @@ fn ranking(
     if task.unit == Unit::Message {
         return Ok(messages(&engine.search(request(set, task, query, UNITS, weights))?));
     }
-    let mut found = Vec::new();
-    for limit in HITS_OF_SESSIONS {
-        let page = engine.search(request(set, task, query, limit, weights))?;
-        found = firsts(page.results.iter().filter_map(|hit| ords.get(hit.session_id.as_str()).copied()));
-        if found.len() >= UNITS || page.results.len() < limit {
-            break;
-        }
-    }
-    found.truncate(UNITS);
-    Ok(found)
+    let page = engine
+        .search(SearchRequest { group: Group::Session, ..request(set, task, query, UNITS, weights) })?;
+    Ok(page.results.iter().filter_map(|hit| ords.get(hit.session_id.as_str()).copied()).collect())
 }
 
 fn request(set: &Set, task: Task, query: &Query, limit: usize, weights: &Weights) -> SearchRequest {

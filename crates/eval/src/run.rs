@@ -41,8 +41,6 @@ pub struct Settings {
     pub seed: u64,
     /// Also ask for subjects that no archive holds.
     pub absent: bool,
-    /// Share of a query's words from which a first hit counts as confident.
-    pub confident: f64,
 }
 
 /// Whom our scores are tested against.
@@ -365,7 +363,6 @@ mod tests {
             threads: 1,
             seed: 7,
             absent: true,
-            confident: 0.7,
         };
         run(&settings, &|_| {}).expect("a report")
     }
@@ -415,7 +412,6 @@ mod tests {
                 threads: 1,
                 seed: 7,
                 absent: false,
-                confident: 0.7,
             };
             run(&settings, &|_| {}).expect_err("no such set").to_string()
         };

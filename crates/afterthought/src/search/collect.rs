@@ -349,15 +349,17 @@ impl Scan<'_> {
             return;
         }
         tally.matched += 1;
-        match self.filter.verdict(doc) {
-            Verdict::Counts => {}
-            verdict => return self.leave_out(doc, verdict, tally.watch),
+        let verdict = self.filter.verdict(doc);
+        if matches!(verdict, Verdict::Counts | Verdict::IsStale) {
+            tally.evidence.add(self.columns.session_ord.get_val(doc), scores);
+        }
+        if verdict != Verdict::Counts {
+            return self.leave_out(doc, verdict, tally.watch);
         }
         tally.total += 1;
         if let Some(facets) = &mut self.facets {
             facets.count(doc, &mut tally.watch.facets);
         }
-        tally.evidence.add(self.columns.session_ord.get_val(doc), scores);
         tally.candidates.push(Candidate { doc, score: scores.iter().sum(), terms });
     }
 

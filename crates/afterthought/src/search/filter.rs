@@ -258,6 +258,9 @@ pub(super) enum Verdict {
     Counts,
     /// It would count, and belongs to the conversation that asks.
     IsCurrent,
+    /// It would count, and is no longer what was indexed. What its session holds is that of the commit, so
+    /// that others keep their scores from one page to the next.
+    IsStale,
     LeftOut,
 }
 
@@ -297,14 +300,15 @@ impl<'a> SegmentFilter<'a> {
         let flags = self.columns.flags.get_val(doc);
         // Cheapest first; each part leaves early, as most documents of a narrow search are left out.
         let row = self.flag_causes(flags) == 0 && self.name_causes(doc, flags) == 0;
-        if !row || !filter.passes_time(self.columns.timestamp.get_val(doc)) || self.is_stale(doc, flags) {
+        if !row || !filter.passes_time(self.columns.timestamp.get_val(doc)) {
             return Verdict::LeftOut;
         }
+        let counts = if self.is_stale(doc, flags) { Verdict::IsStale } else { Verdict::Counts };
         if filter.sessions.is_none() {
-            return Verdict::Counts;
+            return counts;
         }
         match filter.session_causes(self.columns.session_ord.get_val(doc)) {
-            0 => Verdict::Counts,
+            0 => counts,
             cause::CURRENT_SESSION => Verdict::IsCurrent,
             _ => Verdict::LeftOut,
         }

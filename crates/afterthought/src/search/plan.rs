@@ -17,6 +17,10 @@ use super::weights::Weights;
 /// What a dictionary word inside a longer one counts of it.
 const PART_WEIGHT: f32 = 0.5;
 
+/// What the two characters where words meet count beside two words that do: such words are short, and
+/// where they begin is often a matter of opinion.
+const CHARS_PAIR_WEIGHT: f32 = 3.0;
+
 /// The lists that answer a query.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Plan {
@@ -301,7 +305,9 @@ impl Planner<'_> {
             let neighbour =
                 before.take().filter(|(word, _, inside)| *word != token.text && *inside == fields);
             if let Some((word, before_bit, _)) = neighbour {
-                self.pair(word, token.text.clone(), before_bit | bit, fields);
+                let weight = f32::midpoint(self.weight(&word), self.weight(&token.text));
+                let sought = Sought::Phrase(vec![(0, word), (1, token.text.clone())], 0);
+                self.pair(sought, before_bit | bit, weight, fields);
             }
             *before = Some((token.text.clone(), bit, fields));
             bits.push((token.position, bit));
@@ -341,7 +347,8 @@ impl Planner<'_> {
             }
             let (Some(first), Some(last)) = (chars.first(), chars.last()) else { continue };
             if let Some((before, before_bit)) = before.replace((last.text.clone(), bit)) {
-                self.pair(before, first.text.clone(), before_bit | bit, leaf.place.fields);
+                let sought = Sought::Phrase(vec![(0, before), (1, first.text.clone())], 0);
+                self.pair(sought, before_bit | bit, CHARS_PAIR_WEIGHT, leaf.place.fields);
             }
             wanted.push(Wanted::Leaf(bit));
         }
@@ -408,9 +415,8 @@ impl Planner<'_> {
         }
     }
 
-    fn pair(&mut self, first: String, second: String, terms: u64, fields: Fields) {
-        let weight = f32::midpoint(self.weight(&first), self.weight(&second));
-        let pair = List { sought: Sought::Phrase(vec![(0, first), (1, second)], 0), terms, weight, fields };
+    fn pair(&mut self, sought: Sought, terms: u64, weight: f32, fields: Fields) {
+        let pair = List { sought, terms, weight, fields };
         if !self.plan.pairs.contains(&pair) {
             self.plan.pairs.push(pair);
         }
