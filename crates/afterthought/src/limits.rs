@@ -20,7 +20,10 @@ pub const QUERY_EXCLUDED_MAX: usize = 32;
 pub const QUERY_SLOP_MAX: u32 = 32;
 /// Parts of a query that are named as having nothing to search for.
 pub const QUERY_UNREADABLE_NAMED_MAX: usize = 8;
-/// Most words that one `prefix*` or `fuzzy~` stands for, the most frequent ones.
+/// Shortest part of a session's id that finds it, in characters.
+pub const SESSION_PART_CHARS_MIN: usize = 8;
+/// Most words that one `prefix*` or `fuzzy~` stands for, the most frequent ones; and most sessions
+/// that a part of an id stands for, the newest by id.
 pub const QUERY_FORMS_MAX: usize = 1_024;
 
 /// Most hits of one page.

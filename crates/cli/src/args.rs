@@ -115,7 +115,8 @@ Exit codes: 0 the client has gone, 1 unexpected, 2 usage, 130 interrupted.")]
 /// place, +word requires one, NOT word excludes one, a AND b requires both, (a OR b) AND c groups.
 /// pre* finds what begins so, spelin~ what is spelled nearly so. content:word looks in one field
 /// (content, reasoning, tool_calls, tool_name, tool_output, title), said:"a phrase" or did:(a b)
-/// in one origin. All else is text, a leading - too; put -- before a query that begins with one.
+/// in one origin. A session's id, or eight characters of it with a digit, finds that session. All else
+/// is text, a leading - too; put -- before a query that begins with one.
 ///
 /// A word finds its other forms too (fail: failed), behind the word as typed; "quotes" ask for the
 /// exact one. A weak answer has hits, and none of their conversations holds most of the query.

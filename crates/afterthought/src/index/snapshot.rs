@@ -447,15 +447,30 @@ impl Snapshot {
 
     /// Tells whether a message is indexed, under whichever session.
     pub fn has_message(&self, id: i64) -> Result<bool> {
-        let term = Term::from_field_i64(self.fields.key, id);
-        let mut found = false;
+        self.holds(&Term::from_field_i64(self.fields.key, id))
+    }
+
+    /// Tells whether a field of any document holds a folded word.
+    pub fn has_word(&self, field: Field, word: &str) -> Result<bool> {
+        self.holds(&Term::from_field_text(self.fields.text(field), word))
+    }
+
+    /// Tells whether any document has a term. Dictionaries know terms of deleted documents too, until a
+    /// merge; this does not.
+    pub fn holds(&self, term: &Term) -> Result<bool> {
         for segment in self.searcher.segment_readers() {
-            each_doc(segment, &term, |_| {
-                found = true;
-                Ok(())
-            })?;
+            let index = segment.inverted_index(term.field()).map_err(failed)?;
+            let postings = index.read_postings(term, IndexRecordOption::Basic);
+            let Some(mut postings) = postings.map_err(|error| failed(error.into()))? else { continue };
+            let mut doc = postings.doc();
+            while doc != TERMINATED {
+                if !segment.is_deleted(doc) {
+                    return Ok(true);
+                }
+                doc = postings.advance();
+            }
         }
-        Ok(found)
+        Ok(false)
     }
 
     /// Returns words that stand in one field and in no other, those in most messages first. Words of

@@ -43,8 +43,6 @@ pub(super) struct Ranked<'a> {
     excluded: Vec<RankedList<'a>>,
     /// How much each term tells, by bit.
     pub(super) telling: Vec<f32>,
-    /// Terms that no searched field holds.
-    pub(super) unknown: u64,
     /// What comes first.
     pub(super) order: Order<'a>,
     pub(super) request: &'a SearchRequest,
@@ -72,19 +70,15 @@ impl<'a> Ranked<'a> {
             .iter()
             .map(|(field, boost)| Ok((*field, *boost, Norms::of(snapshot, *field)?)))
             .collect::<Result<_>>()?;
-        let mut known = 0;
         let mut lists = Vec::new();
         let mut telling = vec![0.0_f32; plan.terms.len()];
         for (number, list) in plan.lists.iter().enumerate() {
-            let rarity = rarity(snapshot, list, &fields)?;
-            if rarity.known {
-                known |= list.terms;
-            }
+            let idf = rarity(snapshot, list, &fields)?;
             if list.terms.is_power_of_two() {
                 let term = &mut telling[list.terms.trailing_zeros() as usize];
-                *term = term.max(rarity.idf * list.weight);
+                *term = term.max(idf * list.weight);
             }
-            push_fields(&mut lists, &fields, (number, list), list.weight, rarity.idf);
+            push_fields(&mut lists, &fields, (number, list), list.weight, idf);
         }
         let mut pairs = Vec::new();
         // However many words a query has, all of them side by side are worth one phrase boost.
@@ -93,15 +87,25 @@ impl<'a> Ranked<'a> {
         if share > 0.0 {
             for pair in plan.pairs.iter().enumerate() {
                 // A phrase is worth the mean of its words, not their sum: boosts then compare.
-                let idf = rarity(snapshot, pair.1, &fields)?.idf / 2.0;
+                let idf = rarity(snapshot, pair.1, &fields)? / 2.0;
                 push_fields(&mut pairs, &fields, pair, share * pair.1.weight, idf);
             }
         }
         let mut excluded = Vec::new();
         let each = plan.excluded.iter().enumerate();
         each.for_each(|list| push_fields(&mut excluded, &fields, list, 0.0, 0.0));
-        let all = plan.terms.iter().enumerate().fold(0, |all, (at, _)| all | 1 << at);
-        Ok(Self { plan, lists, pairs, excluded, telling, unknown: all & !known, order, request })
+        Ok(Self { plan, lists, pairs, excluded, telling, order, request })
+    }
+
+    /// Returns the terms that no searched field of any document holds.
+    pub(super) fn unknown(&self, snapshot: &Snapshot) -> Result<u64> {
+        let mut unknown = self.plan.terms.iter().enumerate().fold(0, |all, (at, _)| all | 1 << at);
+        for list in self.plan.lists.iter().filter(|list| list.terms != 0) {
+            if unknown & list.terms != 0 && is_known(snapshot, list, &self.plan.fields)? {
+                unknown &= !list.terms;
+            }
+        }
+        Ok(unknown)
     }
 
     /// Returns the share of the query that these terms are, each by how much it tells: 0 to 1.
@@ -141,14 +145,29 @@ fn push_fields<'a>(
     }
 }
 
-struct Rarity {
-    idf: f32,
-    known: bool,
+/// Tells whether documents hold a word of a list, or each word of a phrase somewhere.
+fn is_known(snapshot: &Snapshot, list: &List, fields: &[(Field, f32)]) -> Result<bool> {
+    let fields = fields.iter().map(|(field, _)| *field).filter(|field| list.fields.holds(*field));
+    let is_held = |token: &String| any(fields.clone().map(|field| snapshot.has_word(field, token)));
+    match &list.sought {
+        Sought::Token(token) => is_held(token),
+        Sought::Forms(forms) => any(forms.forms.iter().map(|(token, _)| is_held(token))),
+        Sought::Sessions(_, sessions) => any(sessions.iter().map(|session| snapshot.holds(session))),
+        Sought::Pattern(..) => Ok(false),
+        Sought::Phrase(phrase, _) => {
+            Ok(!any(phrase.iter().map(|(_, token)| is_held(token).map(|is_held| !is_held)))?)
+        }
+    }
+}
+
+/// Tells whether any of these is true; asks no further then.
+pub(super) fn any(mut of: impl Iterator<Item = Result<bool>>) -> Result<bool> {
+    of.find(|one| !matches!(one, Ok(false))).unwrap_or(Ok(false))
 }
 
 /// A word is as rare as it is in the field that holds it most: rare titles do not make it rare.
 /// A phrase tells as much as its words together.
-fn rarity(snapshot: &Snapshot, list: &List, fields: &[(Field, f32, Norms)]) -> Result<Rarity> {
+fn rarity(snapshot: &Snapshot, list: &List, fields: &[(Field, f32, Norms)]) -> Result<f32> {
     let searcher = snapshot.searcher();
     let documents: u64 = searcher.segment_readers().iter().map(|segment| u64::from(segment.max_doc())).sum();
     let most = |tokens: &mut dyn Iterator<Item = &String>| -> Result<u64> {
@@ -163,20 +182,22 @@ fn rarity(snapshot: &Snapshot, list: &List, fields: &[(Field, f32, Norms)]) -> R
         }
         Ok(with.into_iter().max().unwrap_or(0).min(documents))
     };
-    let one = |with: u64| Rarity { idf: idf(documents, with), known: with > 0 };
+    let one = |with: u64| idf(documents, with);
     match &list.sought {
         Sought::Token(token) => Ok(one(most(&mut std::iter::once(token))?)),
         // Documents with several forms count several times here, which makes a frequent word more so.
         Sought::Forms(forms) => Ok(one(most(&mut forms.forms.iter().map(|(token, _)| token))?)),
+        Sought::Sessions(_, sessions) => {
+            let each = sessions.iter().map(|session| searcher.doc_freq(session).map_err(failed));
+            Ok(one(each.sum::<Result<u64>>()?.min(documents)))
+        }
         Sought::Pattern(..) => Ok(one(0)),
         Sought::Phrase(phrase, _) => {
-            let mut rarity = Rarity { idf: 0.0, known: true };
+            let mut sum = 0.0;
             for (_, token) in phrase {
-                let word = one(most(&mut std::iter::once(token))?);
-                rarity.idf += word.idf;
-                rarity.known &= word.known;
+                sum += one(most(&mut std::iter::once(token))?);
             }
-            Ok(rarity)
+            Ok(sum)
         }
     }
 }

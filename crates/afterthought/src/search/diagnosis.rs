@@ -12,7 +12,7 @@ use crate::limits::{NEAREST_COMPARED_MAX, NEAREST_SHOWN_MAX};
 use crate::model::{Field, Origin, Warning};
 use crate::text::{Analyzer, Kind};
 
-use super::collect::{Ranked, Watch, collect};
+use super::collect::{Ranked, Watch, any, collect};
 use super::explain::Work;
 use super::facets::{Facet, FacetCounts};
 use super::filter::{Filter, cause};
@@ -90,18 +90,19 @@ pub(super) fn diagnose(
     let mut plan = Plan::of(query, request, reading);
     plan.expand(snapshot)?;
     let ranked = Ranked::of(snapshot, &plan, Order::of(snapshot, request)?, request)?;
-    if outcome.total > 0 && ranked.unknown == 0 && outcome.current == 0 {
+    let unknown = ranked.unknown(snapshot)?;
+    if outcome.total > 0 && unknown == 0 && outcome.current == 0 {
         return Ok(None);
     }
     let mut diagnosis = Diagnosis { hidden_current: outcome.current, ..Diagnosis::default() };
     let mut warnings = Vec::new();
     let mut compared = 0;
     for (bit, term) in plan.terms.iter().enumerate() {
-        if ranked.unknown >> bit & 1 == 1 {
+        if unknown >> bit & 1 == 1 {
             let nearest = nearest_terms(snapshot, &plan.fields, &term.label, &mut compared)?;
-            let unknown = UnknownTerm { term: term.label.clone(), nearest };
-            warnings.push(unknown.warning(compared > NEAREST_COMPARED_MAX));
-            diagnosis.unknown_terms.push(unknown);
+            let term = UnknownTerm { term: term.label.clone(), nearest };
+            warnings.push(term.warning(compared > NEAREST_COMPARED_MAX));
+            diagnosis.unknown_terms.push(term);
         }
     }
     if outcome.current > 0 {
@@ -114,7 +115,7 @@ pub(super) fn diagnose(
     if outcome.total == 0 && !plan.terms.is_empty() {
         diagnosis.left_out = left_out(asked, &ranked, filter, outcome)?;
         diagnosis.elsewhere = elsewhere(asked, reading, filter)?;
-        warnings.extend(why_empty(&plan, &ranked, outcome, &diagnosis));
+        warnings.extend(why_empty(&plan, unknown, outcome, &diagnosis));
     }
     Ok(Some((diagnosis, warnings)))
 }
@@ -133,7 +134,7 @@ impl UnknownTerm {
 }
 
 /// Says in sentences why there is no hit.
-fn why_empty(plan: &Plan, ranked: &Ranked<'_>, outcome: &Outcome, diagnosis: &Diagnosis) -> Vec<Warning> {
+fn why_empty(plan: &Plan, unknown: u64, outcome: &Outcome, diagnosis: &Diagnosis) -> Vec<Warning> {
     let mut warnings = Vec::new();
     let filters: Vec<String> =
         diagnosis.left_out.iter().map(|out| format!("{} {}", out.filter, out.matches)).collect();
@@ -148,7 +149,7 @@ fn why_empty(plan: &Plan, ranked: &Ranked<'_>, outcome: &Outcome, diagnosis: &Di
         let labels: Vec<_> = plan.terms.iter().map(|term| format!("\"{}\"", term.label)).collect();
         let message = format!("no message holds all that is required among {}", labels.join(", "));
         warnings.push(Warning::new("no-match", message));
-    } else if ranked.unknown == 0 {
+    } else if unknown == 0 {
         warnings.push(Warning::new("no-match", "no message holds any of these words"));
     }
     if !diagnosis.elsewhere.is_empty() {
@@ -242,5 +243,13 @@ fn nearest_terms(
     near.sort_unstable_by(|(a, (a_slips, a_count)), (b, (b_slips, b_count))| {
         a_slips.cmp(b_slips).then(b_count.cmp(a_count)).then_with(|| a.cmp(b))
     });
-    Ok(near.into_iter().take(NEAREST_SHOWN_MAX).map(|(known, _)| known).collect())
+    let mut shown = Vec::new();
+    for (known, _) in near {
+        // What was deleted is not named.
+        let held = fields.iter().map(|(field, _)| snapshot.has_word(*field, &known));
+        if shown.len() < NEAREST_SHOWN_MAX && any(held)? {
+            shown.push(known);
+        }
+    }
+    Ok(shown)
 }

@@ -222,7 +222,9 @@ fn part(snapshot: &Snapshot, list: &RankedList<'_>, found: &Found, is_pair: bool
 fn name(sought: &Sought) -> String {
     match sought {
         Sought::Token(token) => token.clone(),
-        Sought::Forms(Forms { label, .. }) | Sought::Pattern(label, _) => label.clone(),
+        Sought::Forms(Forms { label, .. }) | Sought::Pattern(label, _) | Sought::Sessions(label, _) => {
+            label.clone()
+        }
         Sought::Phrase(phrase, slop) => {
             let tokens: Vec<_> = phrase.iter().map(|(_, token)| token.as_str()).collect();
             // Words want a blank between them, characters of scripts without spaces do not.

@@ -16,7 +16,7 @@ use crate::limits::QUERY_FORMS_MAX;
 use crate::model::{Field, Warning};
 use crate::text::Inflection;
 
-use super::plan::{Plan, Sought};
+use super::plan::{List, Plan, Sought};
 
 /// What one more edit leaves of a form's weight.
 const EDIT_WEIGHT: f32 = 0.5;
@@ -29,6 +29,8 @@ const PROSE: [Field; 3] = [Field::Content, Field::Reasoning, Field::Title];
 pub(super) enum Pattern {
     /// Words that begin so.
     Prefix(String),
+    /// Sessions whose ids hold it.
+    Session(String),
     /// The word and its inflected forms, which count so much.
     Word(String, f32),
     /// Words that become this one by at most so many edits; a swap of neighbours is one.
@@ -51,6 +53,15 @@ impl Plan {
         let mut cuts = Vec::new();
         for list in self.lists.iter_mut().chain(&mut self.excluded) {
             let Sought::Pattern(label, pattern) = &list.sought else { continue };
+            if let Pattern::Session(part) = pattern {
+                let (sessions, all) = sessions(snapshot, part)?;
+                if sessions.len() < all {
+                    let shown = sessions.len();
+                    cuts.push(format!("{label} stands in the ids of {all} sessions; {shown} were searched"));
+                }
+                list.sought = Sought::Sessions(label.clone(), sessions);
+                continue;
+            }
             let fields: Vec<Field> =
                 searched.iter().copied().filter(|field| list.fields.holds(*field)).collect();
             let (forms, all) = gather(snapshot, &fields, pattern)?;
@@ -62,6 +73,9 @@ impl Plan {
             }
             list.sought = Sought::Forms(Forms { label: label.clone(), forms });
         }
+        let found =
+            |list: &List| !matches!(&list.sought, Sought::Sessions(_, sessions) if sessions.is_empty());
+        self.lists.retain(found);
         for cut in cuts {
             let warning = Warning::new("forms-cut", cut);
             if !self.warnings.contains(&warning) {
@@ -103,7 +117,7 @@ fn gather(snapshot: &Snapshot, fields: &[Field], pattern: &Pattern) -> Result<(V
                         }
                     })?;
                 }
-                Pattern::Word(..) => {}
+                Pattern::Word(..) | Pattern::Session(_) => {}
                 Pattern::Fuzzy(word, edits) => {
                     let term = TantivyTerm::from_field_text(handle, word);
                     near_spellings(index.terms(), &term, *edits, &mut add)?;
@@ -118,6 +132,15 @@ fn gather(snapshot: &Snapshot, fields: &[Field], pattern: &Pattern) -> Result<(V
     });
     forms.truncate(QUERY_FORMS_MAX);
     Ok((forms.into_iter().map(|(word, found)| (word, found.weight)).collect(), all))
+}
+
+/// Returns the sessions whose ids hold a text, those whose ids sort last, and how many there are.
+fn sessions(snapshot: &Snapshot, part: &str) -> Result<(Vec<TantivyTerm>, usize)> {
+    let ids = snapshot.values("session_id")?;
+    let holding = ids.iter().rev().filter(|id| id.contains(part));
+    let all = holding.clone().count();
+    let terms = holding.take(QUERY_FORMS_MAX).map(|id| snapshot.fields().session_term(id));
+    Ok((terms.collect(), all))
 }
 
 struct Found {

@@ -82,7 +82,8 @@ struct HitMaker<'a> {
 impl<'a> HitMaker<'a> {
     fn title(&mut self, found: &Found) -> Result<Hit> {
         let session = self.snapshot.session_at(found.segment, found.doc)?;
-        let title = session.title.clone().unwrap_or_default();
+        // One without a title was found by its id.
+        let title = session.title.clone().unwrap_or_else(|| session.id.clone());
         let account = self.account(found)?;
         self.hit(found, Shown { session, message: None, flags: 0, index: None, text: &title, account })
     }

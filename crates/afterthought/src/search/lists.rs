@@ -199,6 +199,7 @@ enum CursorKind {
     Token(TokenCursor),
     Forms(Vec<(TokenCursor, f32)>),
     Phrase(PhraseCursor),
+    Sessions(SessionCursor),
     /// Answers for single documents only, so that opening it costs no search for the first.
     Check(PhraseMatcher),
 }
@@ -241,6 +242,9 @@ impl Cursor {
                     }
                     (!cursors.is_empty()).then_some(CursorKind::Forms(cursors))
                 }
+                Sought::Sessions(_, sessions) => {
+                    SessionCursor::open(segment, sessions)?.map(CursorKind::Sessions)
+                }
                 // Nothing, until the dictionaries say what it stands for.
                 Sought::Pattern(..) => None,
                 Sought::Phrase(phrase, slop) => {
@@ -258,6 +262,7 @@ impl Cursor {
             CursorKind::Token(token) => token.skip_to(doc),
             CursorKind::Forms(forms) => forms.iter_mut().for_each(|(form, _)| form.skip_to(doc)),
             CursorKind::Phrase(phrase) => phrase.skip_to(doc),
+            CursorKind::Sessions(sessions) => sessions.skip_to(doc),
             CursorKind::Check(_) => {}
         }
     }
@@ -269,6 +274,7 @@ impl Cursor {
             CursorKind::Forms(forms) => forms.iter().map(|(form, _)| form.doc()).min().unwrap_or(TERMINATED),
             CursorKind::Check(_) => TERMINATED,
             CursorKind::Phrase(phrase) => phrase.doc,
+            CursorKind::Sessions(sessions) => sessions.doc(),
         }
     }
 
@@ -289,6 +295,16 @@ impl Cursor {
                 read
             }
             CursorKind::Check(_) => 0,
+            CursorKind::Sessions(sessions) => {
+                let mut read = 0;
+                while sessions.doc() < end {
+                    let doc = sessions.doc();
+                    window.add(doc, worth.score(norms.fieldnorm_id(doc), 1.0), *slot);
+                    sessions.skip_to(doc + 1);
+                    read += 1;
+                }
+                read
+            }
             CursorKind::Phrase(phrase) => {
                 let mut read = 0;
                 while phrase.doc < end {
@@ -311,6 +327,10 @@ impl Cursor {
                 let held = forms.iter_mut().filter_map(|(form, weight)| Some(*weight * form.at(doc)?));
                 // The same order as in a window, so that the sum is the same to the bit.
                 held.fold(None, |sum, frequency| Some(sum.unwrap_or(0.0) + frequency))
+            }
+            CursorKind::Sessions(sessions) => {
+                sessions.skip_to(doc);
+                (sessions.doc() == doc).then_some(1.0)
             }
             CursorKind::Phrase(PhraseCursor { matcher, .. }) | CursorKind::Check(matcher) => matcher.at(doc),
         }?;
@@ -386,6 +406,38 @@ impl TokenCursor {
             self.postings.advance();
             self.at = 0;
         }
+    }
+}
+
+/// The documents of a few sessions, in order.
+struct SessionCursor {
+    docs: Vec<DocId>,
+    at: usize,
+}
+
+impl SessionCursor {
+    fn open(segment: &SegmentReader, sessions: &[tantivy::Term]) -> tantivy::Result<Option<Self>> {
+        let mut docs = Vec::new();
+        for session in sessions {
+            let index = segment.inverted_index(session.field())?;
+            let Some(mut postings) = index.read_postings(session, IndexRecordOption::Basic)? else {
+                continue;
+            };
+            while postings.doc() != TERMINATED {
+                docs.push(postings.doc());
+                postings.advance();
+            }
+        }
+        docs.sort_unstable();
+        Ok((!docs.is_empty()).then_some(Self { docs, at: 0 }))
+    }
+
+    fn doc(&self) -> DocId {
+        self.docs.get(self.at).copied().unwrap_or(TERMINATED)
+    }
+
+    fn skip_to(&mut self, doc: DocId) {
+        self.at += self.docs[self.at..].partition_point(|own| *own < doc);
     }
 }
 

@@ -1,9 +1,11 @@
 //! Lowers a query to posting lists: which terms in which fields, what they are worth, what must
 //! and must not be there. Pure: opens no segment, reads no clock.
 
+use tantivy::Term as TantivyTerm;
+
 use crate::limits::{
     QUERY_EXCLUDED_MAX, QUERY_NAME_CHARS_MAX, QUERY_RUN_CHARS_MAX, QUERY_TERMS_MAX,
-    QUERY_UNREADABLE_NAMED_MAX,
+    QUERY_UNREADABLE_NAMED_MAX, SESSION_PART_CHARS_MIN,
 };
 use crate::model::{Field, Warning};
 use crate::query::{Clause, Node, Occur, Query, Scope, simplify};
@@ -80,7 +82,12 @@ pub(super) enum Sought {
     Pattern(String, Pattern),
     /// Documents with one of several tokens.
     Forms(Forms),
+    /// Sessions whose ids hold what is typed so.
+    Sessions(String, Vec<TantivyTerm>),
 }
+
+/// What a session whose id was typed counts: it comes first, its messages next.
+const SESSION_WEIGHT: f32 = 1_000.0;
 
 /// A set of fields.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -88,6 +95,7 @@ pub(super) struct Fields(u8);
 
 impl Fields {
     const ALL: Self = Self(u8::MAX);
+    const TITLE: Self = Self(1 << Field::Title as u8);
 
     pub(super) fn holds(self, field: Field) -> bool {
         self.0 >> field as u8 & 1 == 1
@@ -127,6 +135,7 @@ impl Plan {
         let place = Place { fields: Fields::ALL, is_excluded: false, is_outermost: true };
         planner.is_one_run = planner.is_one_run(&clauses);
         let wanted = planner.group(&clauses, place).unwrap_or_default();
+        planner.session_id(&clauses);
         Self { necessary: wanted.necessary(), wanted, ..planner.plan }
     }
 }
@@ -187,6 +196,17 @@ impl Planner<'_> {
         runs(&tokens(&mut self.analyzer, text)).len() == 1
     }
 
+    /// Takes a query of one word for a session's id or a part of one too, where it may be one.
+    fn session_id(&mut self, clauses: &[Clause]) {
+        let [Clause { node: Node::Text(text), scope: None, .. }] = clauses else { return };
+        let is_long = text.chars().nth(SESSION_PART_CHARS_MIN - 1).is_some();
+        let all = self.plan.terms.iter().enumerate().fold(0, |all, (bit, _)| all | 1 << bit);
+        if is_long && text.bytes().any(|byte| byte.is_ascii_digit()) && all != 0 {
+            let sought = Sought::Pattern(text.clone(), Pattern::Session(text.clone()));
+            self.plan.lists.push(List { sought, terms: all, weight: SESSION_WEIGHT, fields: Fields::TITLE });
+        }
+    }
+
     /// Lowers a group; `None` if nothing of it can be found.
     fn group(&mut self, clauses: &[Clause], place: Place) -> Option<Wanted> {
         let (mut must, mut should, mut not) = (Vec::new(), Vec::new(), Vec::new());
@@ -245,8 +265,7 @@ impl Planner<'_> {
             let label = leaf.label.to_owned();
             return self.strict(&leaf, vec![Sought::Pattern(label, pattern)]);
         }
-        if let Node::Fuzzy { text, .. } = node {
-            let message = format!("~ at \"{text}\" is for one word of letters and was read as text");
+        if let Some(message) = no_pattern(node, &tokens) {
             self.warn("operator-as-text", message);
         }
         if place.is_excluded || slop.is_some() {
@@ -430,11 +449,31 @@ fn pattern(node: &Node, tokens: &[Owned]) -> Option<Pattern> {
         return None;
     }
     match node {
-        Node::Prefix(text) => Some(Pattern::Prefix(fold(&text[tokens[0].from..]))),
+        Node::Prefix(_) => whole(tokens).map(|word| Pattern::Prefix(word.to_owned())),
         Node::Fuzzy { edits, .. } => match unit(tokens, 0).pop()? {
             Sought::Token(token) => Some(Pattern::Fuzzy(token, *edits)),
             _ => None,
         },
+        _ => None,
+    }
+}
+
+/// Returns the first token that stands for all of a word, as an index holds it: `spnew` for `sp_new`.
+fn whole(tokens: &[Owned]) -> Option<&str> {
+    let last = tokens.iter().rev().find(|token| token.kind == Kind::Word)?;
+    let mut starting = tokens.iter().take_while(|token| token.position == tokens[0].position);
+    starting.find(|token| token.position + token.span > last.position).map(|token| &*token.text)
+}
+
+/// Says of a word with `*` or `~` that it was read as text; `None` where text is what is meant.
+fn no_pattern(node: &Node, tokens: &[Owned]) -> Option<String> {
+    match node {
+        Node::Prefix(text) if tokens.iter().all(|token| token.kind != Kind::Solo) => {
+            Some(format!("* at \"{text}\" is for one word or name and was read as text"))
+        }
+        Node::Fuzzy { text, .. } => {
+            Some(format!("~ at \"{text}\" is for one word of letters and was read as text"))
+        }
         _ => None,
     }
 }
@@ -551,8 +590,10 @@ mod tests {
                 let slop = if *slop > 0 { format!("~{slop}") } else { String::new() };
                 format!("({}){slop}", words.join(" "))
             }
+            Sought::Pattern(_, Pattern::Word(word, _)) => word.clone(),
             Sought::Pattern(_, pattern) => format!("{pattern:?}"),
             Sought::Forms(forms) => forms.label.clone(),
+            Sought::Sessions(typed, _) => typed.clone(),
         }
     }
 
@@ -644,14 +685,16 @@ mod tests {
         check(
             "今天的数据库连接池已经修好",
             expect![
-                "今天 的 数据库 连接池 已经 修好 | (0:今 1:天)=1 今天=1 的=10 (0:数 1:据 2:库)=100 数据库=100 (0:连 1:接 2:池)=1000 连接池=1000 (0:已 1:经)=10000 已经=10000 (0:修 1:好)=100000 修好=100000"
+                "今天 的 数据库 连接池 已经 修好 | (0:今 1:天)=1 今天=1 的=10 (0:数 1:据 2:库)=100 数据库=100 (0:连 1:接 2:池)=1000 连接池=1000 (0:已 1:经)=10000 已经=10000 (0:修 1:好)=100000 修好=100000 | pairs (0:今 1:天 2:的)=11 (0:的 1:数 2:据 3:库)=110 (0:数 1:据 2:库 3:连 4:接 5:池)=1100 (0:连 1:接 2:池 3:已 4:经)=11000 (0:已 1:经 2:修 3:好)=110000"
             ],
         );
     }
 
     #[test]
     fn a_relaxed_run_is_cut_into_words() {
-        let expected = expect!["记忆 断裂 | (0:记 1:忆)=1 记忆=1 (0:断 1:裂)=10 断裂=10"];
+        let expected = expect![
+            "记忆 断裂 | (0:记 1:忆)=1 记忆=1 (0:断 1:裂)=10 断裂=10 | pairs (0:记 1:忆 2:断 3:裂)=11"
+        ];
         check_reading("记忆断裂", Match::Any, Reading::Relaxed, &expected);
     }
 
@@ -700,10 +743,35 @@ mod tests {
         check(
             "sp_new* Quokkavile~ \"a b\"~2 NOT no*",
             expect![[
-                r#"sp_new* Quokkavile~2 "a b"~2 | Prefix("sp_new")=1 Fuzzy("quokkavile", 2)=10 (0:a 1:b)~2=100 | not Prefix("no") | wanted (100 & !x1)"#
+                r#"sp_new* Quokkavile~2 "a b"~2 | Prefix("spnew")=1 Fuzzy("quokkavile", 2)=10 (0:a 1:b)~2=100 | not Prefix("no") | wanted (100 & !x1)"#
             ]],
         );
         check("北京* 北京~1", expect!["北京 1 | (0:北 1:京)=1 北京=1 1=10"]);
+    }
+
+    #[test]
+    fn one_word_with_digits_may_be_a_session() {
+        check(
+            "20260603_120045_a1b2c3",
+            expect![[
+                r#"20260603 120045 a1b2c3 | 20260603=1 120045=10 a1b2c3=100 Session("20260603_120045_a1b2c3")[Title]=111 | pairs (0:20260603 1:120045)=11 (0:120045 1:a1b2c3)=110"#
+            ]],
+        );
+        check("20260603", expect![[r#"20260603 | 20260603=1 Session("20260603")[Title]=1"#]]);
+        check("2026060", expect!["2026060 | 2026060=1"]);
+        check("20260603 NOT 2", expect!["20260603 | 20260603=1 | not 2 | wanted (1 & !x1)"]);
+        check("deployment", expect!["deployment | deployment=1"]);
+        check("\"20260603\"", expect!["20260603 | 20260603=1 | wanted 1"]);
+    }
+
+    #[test]
+    fn a_prefix_is_of_the_spelling_that_is_indexed() {
+        check(
+            "spNew* 2.5.1* .env* src/run*",
+            expect![[
+                r#"spNew* 2.5.1* .env* src run | Prefix("spnew")=1 Prefix("2.5.1")=10 Prefix(".env")=100 src=1000 run=10000 | pairs (0:src 1:run)=11000"#
+            ]],
+        );
     }
 
     #[test]
@@ -711,7 +779,7 @@ mod tests {
         let expected = expect!["记忆断裂 数据库连接 | (0:记 1:忆 2:断 3:裂)=1 (0:数 1:据 2:库 3:连 4:接)=10"];
         check_reading("记忆断裂 OR 数据库连接", Match::Any, Reading::Relaxed, &expected);
         let expected = expect![
-            "记忆 断裂 数据库连接 | (0:记 1:忆)=1 记忆=1 (0:断 1:裂)=10 断裂=10 (0:数 1:据 2:库 3:连 4:接)=100 | not (0:天 1:气 2:预 3:报) 天气预报 | wanted (100 & !x1)"
+            "记忆 断裂 数据库连接 | (0:记 1:忆)=1 记忆=1 (0:断 1:裂)=10 断裂=10 (0:数 1:据 2:库 3:连 4:接)=100 | pairs (0:记 1:忆 2:断 3:裂)=11 | not (0:天 1:气 2:预 3:报) 天气预报 | wanted (100 & !x1)"
         ];
         check_reading("记忆断裂 +数据库连接 NOT 天气预报", Match::Any, Reading::Relaxed, &expected);
     }

@@ -62,7 +62,7 @@ impl Needles {
                 Sought::Forms(forms) => {
                     forms.forms.iter().for_each(|(token, _)| needles.token(token, list.terms));
                 }
-                Sought::Pattern(..) => {}
+                Sought::Pattern(..) | Sought::Sessions(..) => {}
                 Sought::Phrase(phrase, 0) => needles.phrases.push((phrase.clone(), list.terms)),
                 Sought::Phrase(phrase, slop) => needles.loose.push((phrase.clone(), *slop, list.terms)),
             }
