@@ -201,7 +201,7 @@ fn compaction_keeps_one_copy_of_a_kept_row() {
     });
     // Row 3 was compacted, row 8 is the live copy: one message, one result.
     mirrored.check("cedar", &[8]);
-    mirrored.check("apple", &[1]);
+    mirrored.check("\"apple\"", &[1]);
     let mut request = SearchRequest::new("cedar");
     request.filters.include_copies = true;
     assert_eq!(ids(&mirrored.engine.search(request).expect("a page")), [8, 3]);
