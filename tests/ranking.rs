@@ -76,6 +76,7 @@ fn a_boost_lifts_a_thought_over_what_was_said() {
     sync(&engine);
     let mut request = SearchRequest::new("quorum");
     request.limit = 1;
+    request.weights.fields.insert(Field::Reasoning, 0.5);
     assert_eq!(engine.search(request.clone()).expect("a page").results[0].origin, Origin::Said);
     request.weights.fields.insert(Field::Reasoning, 5.0);
     assert_eq!(engine.search(request).expect("a page").results[0].origin, Origin::Thought);
