@@ -5,8 +5,14 @@
 
 mod place;
 mod row;
+mod said;
+mod snippet;
 mod text;
+mod typed;
 
 pub use place::{Contents, Place, SessionRows};
 pub use row::{Cell, Json};
+pub use said::{Role, Said};
+pub use snippet::check_snippet;
 pub use text::Text;
+pub use typed::Typed;

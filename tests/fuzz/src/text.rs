@@ -1,9 +1,9 @@
 //! Texts made of few words, so that a query has something to find, and of anything else.
 
-use arbitrary::Arbitrary;
+use arbitrary::{Arbitrary, Result, Unstructured};
 
 /// A text, piece by piece.
-#[derive(Arbitrary, Clone, Debug)]
+#[derive(Clone, Debug)]
 pub struct Text(Vec<Piece>);
 
 #[derive(Arbitrary, Clone, Debug)]
@@ -16,7 +16,7 @@ enum Piece {
 }
 
 /// Every kind of token, the joints between them, and what a query reads as syntax.
-const WORDS: [&str; 64] = [
+const WORDS: [&str; 73] = [
     "deploy",
     "failed",
     "getUserById",
@@ -81,7 +81,32 @@ const WORDS: [&str; 64] = [
     "said:",
     "title:",
     "`",
+    "deploys",
+    "deployed",
+    "deploying",
+    "fails",
+    "the",
+    "суббота",
+    "субботы",
+    "ходы",
+    "[CONTEXT SUMMARY]",
 ];
+
+impl<'a> Arbitrary<'a> for Text {
+    fn arbitrary(input: &mut Unstructured<'a>) -> Result<Self> {
+        several(input, 8).map(Self)
+    }
+}
+
+/// Reads values of which each but one in `mean` is followed by another: a derived list ends after every
+/// second, and a text of two words has little to search.
+pub(crate) fn several<'a, T: Arbitrary<'a>>(input: &mut Unstructured<'a>, mean: u8) -> Result<Vec<T>> {
+    let mut values = Vec::new();
+    while !input.is_empty() && input.ratio(mean - 1, mean)? {
+        values.push(input.arbitrary()?);
+    }
+    Ok(values)
+}
 
 impl Text {
     /// Writes the text out.

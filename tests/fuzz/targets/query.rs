@@ -4,11 +4,11 @@
 
 use afterthought::limits::{QUERY_BYTES_MAX, QUERY_DEPTH_MAX, QUERY_SLOP_MAX};
 use afterthought::query::{Clause, Node, Occur, parse, simplify};
-use afterthought_fuzz::Text;
+use afterthought_fuzz::Typed;
 use libfuzzer_sys::fuzz_target;
 
-fuzz_target!(|text: Text| {
-    let typed = text.write();
+fuzz_target!(|query: Typed| {
+    let typed = query.write();
     let query = parse(&typed);
     let printed = query.to_string();
     if printed.len() <= QUERY_BYTES_MAX {
