@@ -15,4 +15,4 @@ pub use row::{Cell, Json};
 pub use said::{Role, Said};
 pub use snippet::check_snippet;
 pub use text::Text;
-pub use typed::Typed;
+pub use typed::{Typed, common_words};

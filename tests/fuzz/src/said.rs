@@ -14,7 +14,7 @@ pub struct Said {
     tool_name: Text,
     tool_calls: Text,
     timestamp_ms: Option<i64>,
-    state: [bool; 3],
+    state: u8,
 }
 
 /// Who wrote a message.
@@ -36,7 +36,10 @@ impl Said {
     /// Returns the message, as part of no session.
     #[must_use]
     pub fn message(&self) -> Message {
-        let [active, compacted, hidden] = self.state;
+        // Most messages are seen by most searches.
+        let state = self.state % 8;
+        let state =
+            RowState { active: !matches!(state, 1 | 2 | 4), compacted: state == 2, hidden: state == 3 };
         Message {
             role: self.role.name(),
             content: self.content.write(),
@@ -44,7 +47,7 @@ impl Said {
             tool_name: self.tool_name.write(),
             tool_calls: self.tool_calls.write(),
             timestamp_ms: self.timestamp_ms,
-            state: RowState { active, compacted, hidden },
+            state,
             ..Message::default()
         }
     }

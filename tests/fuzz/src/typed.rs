@@ -58,6 +58,15 @@ const WORDS: [&str; 32] = [
     "🚀",
 ];
 
+/// Words that most texts and queries share.
+const COMMON: [&str; 8] = ["deploy", "deployed", "failed", "the", "check_auth", "北京", "ход", "42"];
+
+/// Returns four common words.
+#[must_use]
+pub fn common_words(numbers: [u8; 4]) -> String {
+    numbers.map(|number| one_of(&COMMON, number)).join(" ")
+}
+
 /// Operators, fields and origins.
 const SIGNS: [&str; 16] = [
     "NOT ",

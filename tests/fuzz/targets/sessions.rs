@@ -10,20 +10,25 @@ use afterthought::limits::PAGE_HITS_MAX;
 use afterthought::model::{Checkpoint, Message, Session};
 use afterthought::search::{Fetch, search};
 use afterthought::{Facet, Filters, Group, Hit, Match, Origin, Page, SearchRequest, Sort, Weights};
-use afterthought_fuzz::{Role, Said, Text, Typed, check_snippet};
+use afterthought_fuzz::{Said, Text, Typed, check_snippet, common_words};
 use arbitrary::Arbitrary;
 use libfuzzer_sys::fuzz_target;
 
+/// Roles that are asked for, about half of the time.
+const ROLES: [&str; 4] = ["user", "assistant", "tool", "session_meta"];
 const WALL: Duration = Duration::from_secs(15);
 
+/// Texts come last: one may take most of what is left, and what is missing is zero.
 #[derive(Arbitrary, Debug)]
 struct Input {
-    sessions: [Started; 6],
-    /// Messages that are in the first of two commits.
-    first: u8,
     // Making an archive costs more than asking it.
     asked: [Asked; 6],
-    messages: [Row; 24],
+    rows: [Row; 24],
+    /// Messages that are in the first of two commits.
+    first: u8,
+    sessions: [Started; 6],
+    queries: [Typed; 6],
+    said: [Said; 24],
 }
 
 #[derive(Arbitrary, Debug)]
@@ -37,17 +42,17 @@ struct Started {
 
 #[derive(Arbitrary, Debug)]
 struct Row {
+    words: [u8; 4],
     session: u8,
     is_copy: bool,
     tool: Option<u8>,
     /// Taken out again by the second commit, if it was in the first.
     is_removed: bool,
-    said: Said,
 }
 
 #[derive(Arbitrary, Debug)]
 struct Asked {
-    query: Typed,
+    words: Option<[u8; 4]>,
     /// Origins, facets and the rest of what can be asked, by bit.
     origins: u8,
     facets: u16,
@@ -57,15 +62,15 @@ struct Asked {
     set: u8,
     offset: u8,
     limit: u8,
-    roles: Vec<Role>,
+    role: u8,
     current: Option<u8>,
     since_ms: Option<i64>,
 }
 
 fuzz_target!(|input: Input| {
     let archive = Archive::of(&input);
-    for asked in &input.asked {
-        check(&archive, &request(asked, &archive));
+    for (asked, query) in input.asked.iter().zip(&input.queries) {
+        check(&archive, &request(asked, query, &archive));
     }
 });
 
@@ -79,10 +84,11 @@ struct Archive {
 impl Archive {
     fn of(input: &Input) -> Self {
         let sessions: Vec<Session> = input.sessions.iter().enumerate().map(session).collect();
-        let rows = &input.messages;
+        let rows = &input.rows;
         let first = usize::from(input.first) % rows.len();
+        let messages = rows.iter().zip(&input.said).enumerate();
         let messages: Vec<Message> =
-            rows.iter().enumerate().map(|(id, row)| message(id, row, &sessions)).collect();
+            messages.map(|(id, (row, said))| message(id, row, said, &sessions)).collect();
         let is_gone = |id: usize| id < first && rows[id].is_removed;
         let snapshot = index(rows, &messages, first, &sessions, is_gone).expect("an index in memory");
         let messages = messages.into_iter().enumerate();
@@ -122,13 +128,15 @@ fn session((number, started): (usize, &Started)) -> Session {
     }
 }
 
-fn message(id: usize, row: &Row, sessions: &[Session]) -> Message {
+fn message(id: usize, row: &Row, said: &Said, sessions: &[Session]) -> Message {
     let session = &sessions[usize::from(row.session) % sessions.len()];
+    let said = said.message();
     Message {
+        content: [common_words(row.words), said.content].join(" "),
         id: i64::try_from(id).expect("a small number"),
         session_id: session.id.clone(),
         tools: row.tool.iter().map(|tool| format!("tool{}", tool % 4)).collect(),
-        ..row.said.message()
+        ..said
     }
 }
 
@@ -159,17 +167,25 @@ fn index(
     store.snapshot()
 }
 
-fn request(asked: &Asked, archive: &Archive) -> SearchRequest {
+fn request(asked: &Asked, query: &Typed, archive: &Archive) -> SearchRequest {
     let flag = |bit: u8| asked.flags >> bit & 1 == 1;
     let facets = Facet::ALL.into_iter().enumerate();
     let origins = Origin::ALL.into_iter().enumerate();
+    let words = asked.words.map(common_words).unwrap_or_default();
     let session = |number: u8| archive.sessions[usize::from(number) % archive.sessions.len()].id.clone();
     SearchRequest {
-        origins: origins.filter(|(bit, _)| asked.origins >> bit & 1 == 1).map(|(_, it)| it).collect(),
+        origins: origins
+            .filter(|(bit, _)| flag(5) && asked.origins >> bit & 1 == 1)
+            .map(|(_, it)| it)
+            .collect(),
         filters: Filters {
-            roles: asked.roles.iter().map(Role::name).collect(),
-            current_session: asked.current.map(session),
-            since_ms: asked.since_ms,
+            roles: ROLES
+                .get(usize::from(asked.role) % 8)
+                .map(|role| (*role).to_owned())
+                .into_iter()
+                .collect(),
+            current_session: asked.current.filter(|_| flag(6)).map(session),
+            since_ms: asked.since_ms.filter(|_| flag(7)),
             include_inactive: flag(0),
             include_copies: flag(1),
             ..Filters::default()
@@ -183,7 +199,7 @@ fn request(asked: &Asked, archive: &Archive) -> SearchRequest {
         weights: Weights::named(Weights::SETS[usize::from(asked.set) % 5]).expect("a set"),
         facets: facets.filter(|(bit, _)| asked.facets >> bit & 1 == 1).map(|(_, it)| it).collect(),
         explain: flag(4),
-        ..SearchRequest::new(asked.query.write())
+        ..SearchRequest::new([words, query.write()].join(" "))
     }
 }
 
