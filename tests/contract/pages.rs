@@ -222,7 +222,6 @@ fn unsound(tree: &Value) -> Vec<String> {
     let score = score_of(tree);
     let adds_up_to = match tree["how"].as_str() {
         Some("sum") => scores.sum(),
-        Some("product") => scores.product(),
         Some("best") => scores.fold(0.0, f64::max),
         Some("value") => tree.get("part").map_or(score, score_of),
         _ => f64::NAN,
@@ -513,11 +512,11 @@ fn an_untrue_page_is_noticed() {
         ("a stem for a word", |page| page["results"][1]["matched_terms"] = json!(["lok"])),
         ("a root that is not the score", |page| page["results"][1]["explain"]["score"] = json!(0.1)),
         ("a sum of other numbers", |page| page["results"][1]["explain"]["of"][1]["score"] = json!(0.1)),
-        ("a product of other numbers", |page| {
-            page["results"][1]["explain"]["of"][0]["of"][1]["score"] = json!(0.1);
+        ("a sum of other words", |page| {
+            page["results"][1]["explain"]["of"][0]["of"][0]["score"] = json!(0.1);
         }),
         ("a word less", |page| {
-            let words = &mut page["results"][1]["explain"]["of"][0]["of"][0]["of"];
+            let words = &mut page["results"][1]["explain"]["of"][0]["of"];
             words.as_array_mut().expect("a list").pop();
         }),
         ("a part of the query for all of it", |page| page["results"][1]["coverage"] = json!(0.5)),

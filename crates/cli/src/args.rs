@@ -203,7 +203,7 @@ pub(crate) struct Search {
     pub(crate) weights: Weights,
     /// Weigh one thing, such as reasoning=2; comma list. Fields: content, reasoning, tool_calls,
     /// tool_name, tool_output, title. Others: phrase (words side by side), session (what the rest of the
-    /// session holds), forms (other forms of a word; 0 for none), function (the, what, …), coverage
+    /// session holds), forms (other forms of a word; 0 for none), function (the, what, …)
     #[arg(long, value_name = "NAME=X", value_delimiter = ',', value_parser = boost)]
     pub(crate) boost: Vec<(String, f32)>,
     /// Weigh words that stand side by side

@@ -47,7 +47,6 @@ fn widest(node: &Explanation) -> usize {
 fn label(node: &Explanation) -> String {
     let how = match node.how {
         How::Sum if !node.of.is_empty() => ": sum of",
-        How::Product => ": product of",
         How::Best => ": best of",
         How::Sum | How::Value => "",
     };

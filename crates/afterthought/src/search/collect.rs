@@ -3,11 +3,10 @@
 //! A score says how well a message answers, alone and in its conversation:
 //!
 //! ```text
-//! (Σ words + Σ neighbours) · coverage^exponent + session weight · Σ best of each word in the session
+//! Σ words + Σ neighbours + session weight · Σ best of each word in the session
 //! ```
 //!
-//! A word counts in the field where it counts most. Coverage is the share of the query that the message
-//! holds, each word by how much it tells.
+//! A word counts in the field where it counts most.
 //!
 //! The first pass visits every posting of a query's words once, in windows of documents: the total needs
 //! that anyway, and so does what a session holds. Windows that lack something required are passed over.
@@ -113,11 +112,6 @@ impl<'a> Ranked<'a> {
         let held = |(bit, telling): (usize, &f32)| if terms >> bit & 1 == 1 { *telling } else { 0.0 };
         let all: f32 = self.telling.iter().sum();
         if all > 0.0 { self.telling.iter().enumerate().map(held).sum::<f32>() / all } else { 1.0 }
-    }
-
-    /// Returns what becomes of a score for the share of the query that these terms are.
-    pub(super) fn share(&self, terms: u64) -> f32 {
-        self.coverage(terms).powf(self.request.weights.coverage)
     }
 
     /// Returns what a session's evidence adds to each of its messages.
@@ -410,9 +404,9 @@ impl Scan<'_> {
         let mut standing = (true, 0.0);
         if ranked.order.by_score() {
             let is_ordinary = ranked.order.is_ordinary(columns, doc);
-            let (share, of_session) = (ranked.share(terms), ranked.of_session(evidence.of(session_ord)));
+            let of_session = ranked.of_session(evidence.of(session_ord));
             // Quantised as the keys are that it is compared with; that never turns an order around.
-            let with = |bonus: f32| quantised((score + bonus) * share + of_session);
+            let with = |bonus: f32| quantised(score + bonus + of_session);
             let least = (is_ordinary, with(0.0));
             let most = (is_ordinary, with(bonus_max(&self.pairs, terms)));
             if ranked.request.prune && gathered.is_idle(session_ord, least, most) {

@@ -75,8 +75,6 @@ pub struct Explanation {
 pub enum How {
     /// Their sum.
     Sum,
-    /// Their product.
-    Product,
     /// The best of them.
     Best,
     /// There are none: it stands for itself.
@@ -139,8 +137,7 @@ impl<'a> Account<'a> {
             let parts = self.parts.iter().filter(|part| part.is_pair == pairs);
             sum_of_best(parts.map(|part| (Some(part.number), part.score)))
         };
-        let share = self.ranked.share(self.terms());
-        quantised((best(false) + best(true)) * share + self.ranked.of_session(self.evidence))
+        quantised(best(false) + best(true) + self.ranked.of_session(self.evidence))
     }
 
     /// Returns the fields that matched, the one that counts most first.
@@ -155,15 +152,7 @@ impl<'a> Account<'a> {
 
     /// Returns the whole of it as a tree.
     pub(super) fn explanation(&self) -> Explanation {
-        let words = Explanation::sum("its words and neighbours", self.words());
-        let share = self.ranked.share(self.terms());
-        let message = Explanation {
-            what: "this message".to_owned(),
-            how: How::Product,
-            score: words.score * share,
-            part: None,
-            of: vec![words, Explanation::value("for the share of the query that it holds", share)],
-        };
+        let message = Explanation::sum("this message: its words and neighbours", self.words());
         let weight = self.ranked.request.weights.session;
         let lists = self.ranked.plan.lists.iter().zip(self.evidence).filter(|(_, best)| **best > 0.0);
         let best = lists.map(|(list, best)| Explanation::value(name(&list.sought), weight * best));

@@ -18,8 +18,6 @@ pub struct Weights {
     pub forms: f32,
     /// What a function word (`the`, `what`, `который`, `的`) counts beside a word that is as rare.
     pub function: f32,
-    /// Exponent on the share of the query that a message holds; at 0 the share has no say.
-    pub coverage: f32,
 }
 
 impl Default for Weights {
@@ -32,7 +30,7 @@ impl Default for Weights {
             (Field::ToolOutput, 0.65),
             (Field::Title, 1.5),
         ];
-        Self { fields: fields.into(), phrase: 3.0, session: 0.5, forms: 0.7, function: 0.3, coverage: 0.25 }
+        Self { fields: fields.into(), phrase: 3.0, session: 0.5, forms: 0.6, function: 0.2 }
     }
 }
 
@@ -43,7 +41,7 @@ impl Weights {
     /// The names of the sets.
     pub const SETS: [&str; 5] = ["balanced", "said", "thought", "did", "saw"];
     /// The names of the numbers that are no field's.
-    pub const FACTORS: [&str; 5] = ["phrase", "session", "forms", "function", "coverage"];
+    pub const FACTORS: [&str; 4] = ["phrase", "session", "forms", "function"];
 
     /// Returns a set by its name: `balanced`, or what was said, thought, done or seen before the rest.
     #[must_use]
@@ -66,7 +64,6 @@ impl Weights {
             "session" => &mut self.session,
             "forms" => &mut self.forms,
             "function" => &mut self.function,
-            "coverage" => &mut self.coverage,
             name => match Field::named(name) {
                 Some(field) => self.fields.entry(field).or_default(),
                 None => return false,
@@ -78,7 +75,7 @@ impl Weights {
 
     /// Returns every number with its name.
     pub fn numbers(&self) -> impl Iterator<Item = (&'static str, f32)> {
-        let factors = [self.phrase, self.session, self.forms, self.function, self.coverage];
+        let factors = [self.phrase, self.session, self.forms, self.function];
         let fields = self.fields.iter().map(|(field, factor)| (field.name(), *factor));
         fields.chain(Self::FACTORS.into_iter().zip(factors))
     }
