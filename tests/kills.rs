@@ -139,7 +139,8 @@ fn search(fixture: &Fixture, texts: &BTreeMap<i64, String>, done: &AtomicBool) -
         if done.load(Ordering::Relaxed) {
             break;
         }
-        let page = Engine::open(&options).and_then(|engine| engine.search(SearchRequest::new(word)));
+        let page = Engine::open(&options)
+            .and_then(|engine| engine.search(SearchRequest::new(format!("\"{word}\""))));
         match page {
             Ok(page) => {
                 for id in page.results.iter().filter_map(|hit| hit.message_id) {

@@ -4,7 +4,11 @@
 pub const QUERY_BYTES_MAX: usize = 16 * 1024;
 /// Share of a query that some conversation must hold for an answer to be a confident one: each word by how
 /// much it tells, and words that the archive does not know most of all.
-pub const CONFIDENT_COVERAGE_MIN: f32 = 0.45;
+pub const CONFIDENT_SESSION_MIN: f32 = 0.45;
+/// The same where a word of the query stands nowhere in what was searched.
+pub const CONFIDENT_UNKNOWN_MIN: f32 = 0.65;
+/// The same of some message: a long conversation holds any word sooner or later.
+pub const CONFIDENT_MESSAGE_MIN: f32 = 0.35;
 /// Most scored terms of one query; later ones are dropped with a warning.
 pub const QUERY_TERMS_MAX: usize = 64;
 /// Longest run of a script without spaces that a bare query reads as one contiguous phrase,

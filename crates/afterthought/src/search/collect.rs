@@ -14,6 +14,7 @@
 //! check of positions for neighbouring words: a document whose score would not enter the page even with
 //! every bonus it could get is not checked. So the page equals the exhaustive one by construction.
 
+use std::collections::HashSet;
 use std::time::Instant;
 
 use tantivy::schema::Field as TantivyField;
@@ -214,6 +215,8 @@ pub(super) struct Collected {
     pub(super) matched: u64,
     /// What the sessions of these documents hold.
     pub(super) evidence: Evidence,
+    /// The most of the query that one of these documents holds.
+    pub(super) coverage: f32,
 }
 
 impl Collected {
@@ -294,6 +297,7 @@ pub(super) fn collect(
         work.segments += 1;
         scans.push((scan, std::mem::take(&mut tally.candidates)));
     }
+    let coverage = best_coverage(ranked, scans.iter().flat_map(|(_, candidates)| candidates));
     for (scan, candidates) in &mut scans {
         for candidates in candidates.chunks(CANDIDATES_CHUNK) {
             for candidate in candidates {
@@ -305,7 +309,19 @@ pub(super) fn collect(
     let (found, groups) = tally.gathered.finish();
     let messages = groups.map(|_| tally.total);
     let (total, evidence) = (groups.unwrap_or(tally.total), tally.evidence);
-    Ok(Collected { found, total, messages, matched: tally.matched, evidence })
+    Ok(Collected { found, total, messages, matched: tally.matched, evidence, coverage })
+}
+
+/// Returns the most of the query that one of these holds. They hold few different sets of terms.
+fn best_coverage<'a>(ranked: &Ranked<'_>, candidates: impl Iterator<Item = &'a Candidate>) -> f32 {
+    let (mut seen, mut last) = (HashSet::new(), 0);
+    for candidate in candidates {
+        if candidate.terms != last {
+            last = candidate.terms;
+            seen.insert(last);
+        }
+    }
+    seen.into_iter().map(|terms| ranked.coverage(terms)).fold(0.0, f32::max)
 }
 
 /// Documents that are ranked between two looks at the clock.

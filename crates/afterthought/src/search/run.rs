@@ -5,7 +5,10 @@ use std::time::Instant;
 
 use crate::error::Result;
 use crate::index::Snapshot;
-use crate::limits::{CONFIDENT_COVERAGE_MIN, CURSOR_STALE_ROWS_MAX, PAGE_REFILLS_MAX};
+use crate::limits::{
+    CONFIDENT_MESSAGE_MIN, CONFIDENT_SESSION_MIN, CONFIDENT_UNKNOWN_MIN, CURSOR_STALE_ROWS_MAX,
+    PAGE_REFILLS_MAX,
+};
 use crate::model::Warning;
 use crate::query::{Query, parse};
 
@@ -121,7 +124,7 @@ fn answer(asked: &Asked<'_>, fetch: Fetch<'_>, reading: Reading, filter: &mut Fi
     };
     let counts = (!request.facets.is_empty()).then(|| watch.facets.facets(asked.snapshot)).transpose()?;
     let (facets, facets_more) = counts.unzip();
-    let confidence = confidence(&ranked, &collected);
+    let confidence = confidence(asked.snapshot, &ranked, &collected)?;
     let page = Page {
         schema_version: 1,
         query: request.query.clone(),
@@ -146,12 +149,18 @@ fn answer(asked: &Asked<'_>, fetch: Fetch<'_>, reading: Reading, filter: &mut Fi
 
 /// Says how far to trust that the archive holds what was asked for, by the conversation that holds most of
 /// it: words that no message has weigh most.
-fn confidence(ranked: &Ranked<'_>, collected: &Collected) -> Confidence {
+fn confidence(snapshot: &Snapshot, ranked: &Ranked<'_>, collected: &Collected) -> Result<Confidence> {
     if collected.total == 0 {
-        return Confidence::None;
+        return Ok(Confidence::None);
     }
-    let best = collected.evidence.sessions().map(|best| ranked.coverage(ranked.terms_of(best)));
-    if best.fold(0.0, f32::max) >= CONFIDENT_COVERAGE_MIN { Confidence::Confident } else { Confidence::Weak }
+    let of_sessions = collected.evidence.sessions().map(|best| ranked.coverage(ranked.terms_of(best)));
+    // A word that stands nowhere may be the very subject, and common words of questions meet in any long
+    // conversation.
+    let all_known = ranked.unknown(snapshot)? == 0;
+    let of_session_min = if all_known { CONFIDENT_SESSION_MIN } else { CONFIDENT_UNKNOWN_MIN };
+    let is_confident =
+        collected.coverage >= CONFIDENT_MESSAGE_MIN && of_sessions.fold(0.0, f32::max) >= of_session_min;
+    Ok(if is_confident { Confidence::Confident } else { Confidence::Weak })
 }
 
 /// A page's hits, and what they were chosen from.
