@@ -190,7 +190,9 @@ fn people_are_told_how_to_see_the_rest_of_a_group() {
     let fixture = Fixture::with(Shape::V22, lineages);
     let by = |group: &str| fixture.aft(&["search", "--group", group, "-n", "1", "cedar"]);
     let ran = by("session");
-    assert!(ran.stdout.contains("3 more in this session: aft session alone --search cedar"), "{ran:?}");
+    // With the flags that reach this archive again.
+    assert!(ran.stdout.contains("3 more in this session: aft --archive "), "{ran:?}");
+    assert!(ran.stdout.contains(" session alone --search cedar"), "{ran:?}");
     assert!(ran.stderr.contains("1 of 6 groups of 14 hits"), "{ran:?}");
     assert!(by("lineage").stdout.contains("3 more in this lineage"), "{ran:?}");
 }

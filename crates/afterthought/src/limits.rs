@@ -29,6 +29,10 @@ pub const SESSION_PART_CHARS_MIN: usize = 8;
 /// Most words that one `prefix*` or `fuzzy~` stands for, the most frequent ones; and most sessions
 /// that a part of an id stands for, the newest by id.
 pub const QUERY_FORMS_MAX: usize = 1_024;
+/// Most words of the dictionaries that are looked at to find them, in all fields and segments.
+pub const QUERY_FORMS_COMPARED_MAX: usize = 500_000;
+/// Most lists of names, and of neighbours, that the words of one query make.
+pub const QUERY_LISTS_MAX: usize = 192;
 
 /// Most hits of one page.
 pub const PAGE_HITS_MAX: usize = 1_000;

@@ -118,8 +118,8 @@ Exit codes: 0 the client has gone, 1 unexpected, 2 usage, 130 interrupted.")]
 /// in one origin. A session's id, or eight characters of it with a digit, finds that session. All else
 /// is text, a leading - too; put -- before a query that begins with one.
 ///
-/// A word finds its other forms too (fail: failed), behind the word as typed; "quotes" ask for the
-/// exact one. A weak answer has hits, and none of their conversations holds most of the query.
+/// A word finds its other forms too (fail: failed), behind the word as typed; "quotes", operators and
+/// --match all ask for the exact one. A weak answer has hits, and none of their conversations holds most of the query.
 #[derive(Args, Debug)]
 #[expect(clippy::struct_excessive_bools, reason = "one bool a flag")]
 #[command(after_help = "Examples:

@@ -52,7 +52,7 @@ pub(crate) fn run(global: &Global, args: &Demo) -> Result<u8, Failure> {
         request.limit = HITS;
         let page = engine.search(request)?;
         say(global, &heading(question.query, question.about, theirs, page.total.value))?;
-        say(global, &search::as_text(&page, GroupArg::None))?;
+        say(global, &search::as_text(global, &page, GroupArg::None))?;
         answers.push(json!({"about": question.about, "fts5_hits": theirs, "page": page}));
     }
     if global.json {

@@ -39,7 +39,7 @@ pub(crate) fn run(global: &Global, args: &Search) -> Result<u8, Failure> {
     if global.json {
         print_json(&page)?;
     } else {
-        print_text(&as_text(&page, args.group))?;
+        print_text(&as_text(global, &page, args.group))?;
         print_notes(global, &page);
     }
     Ok(0)
@@ -133,13 +133,14 @@ pub(crate) fn bound(flag: &str, text: Option<&str>) -> Result<Option<i64>, Failu
 }
 
 /// Writes a page for people: who said it where and when, then the place that matched.
-pub(crate) fn as_text(page: &Page, group: GroupArg) -> String {
+pub(crate) fn as_text(global: &Global, page: &Page, group: GroupArg) -> String {
     let mut text = String::new();
     for (place, hit) in page.results.iter().enumerate() {
         push_hit(&mut text, page.offset + place + 1, hit);
         if let Some(more @ 1..) = hit.more_in_session {
             let whose = if group == GroupArg::Lineage { "lineage" } else { "session" };
-            let command = format!("aft session {} --search {}", quoted(&hit.session_id), quoted(&page.query));
+            let (session, query) = (quoted(&hit.session_id), quoted(&page.query));
+            let command = format!("aft{} session {session} --search {query}", flags(global));
             let line = format!("{} more in this {whose}: {}", grouped(more), printable(&command));
             push_facts(&mut text, &styled(&line, DIM), "   ", width());
         }

@@ -74,9 +74,12 @@ impl<'a> Ranked<'a> {
         let mut telling = vec![0.0_f32; plan.terms.len()];
         for (number, list) in plan.lists.iter().enumerate() {
             let idf = rarity(snapshot, list, &fields)?;
-            if list.terms.is_power_of_two() {
-                let term = &mut telling[list.terms.trailing_zeros() as usize];
-                *term = term.max(idf * list.weight);
+            let is_one = list.terms.is_power_of_two();
+            for (_, term) in telling.iter_mut().enumerate().filter(|(bit, _)| list.terms >> bit & 1 == 1) {
+                // A list of several terms stands for one that has none of its own.
+                if is_one || *term == 0.0 {
+                    *term = term.max(idf * list.weight);
+                }
             }
             push_fields(&mut lists, &fields, (number, list), list.weight, idf);
         }
@@ -295,6 +298,8 @@ pub(super) fn collect(
             tally.watch.facets.end(facets)?;
         }
         work.segments += 1;
+        // Only neighbours are looked at again.
+        (scan.lists, scan.excluded) = (Vec::new(), Vec::new());
         scans.push((scan, std::mem::take(&mut tally.candidates)));
     }
     let coverage = best_coverage(ranked, scans.iter().flat_map(|(_, candidates)| candidates));

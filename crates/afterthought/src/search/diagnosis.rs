@@ -76,6 +76,8 @@ pub(super) struct Outcome {
     pub(super) current: u64,
     /// Some were left out as they changed, which is said already.
     pub(super) any_stale: bool,
+    /// Terms that stand nowhere in what was searched.
+    pub(super) unknown: u64,
 }
 
 /// Explains what is missing, with warnings that say the same to people; `None` where nothing is.
@@ -87,13 +89,13 @@ pub(super) fn diagnose(
     outcome: &Outcome,
 ) -> Result<Option<(Diagnosis, Vec<Warning>)>> {
     let Asked { snapshot, request, query, .. } = *asked;
-    let mut plan = Plan::of(query, request, reading);
-    plan.expand(snapshot)?;
-    let ranked = Ranked::of(snapshot, &plan, Order::of(snapshot, request)?, request)?;
-    let unknown = ranked.unknown(snapshot)?;
+    let unknown = outcome.unknown;
     if outcome.total > 0 && unknown == 0 && outcome.current == 0 {
         return Ok(None);
     }
+    let mut plan = Plan::of(query, request, reading);
+    plan.expand(snapshot)?;
+    let ranked = Ranked::of(snapshot, &plan, Order::of(snapshot, request)?, request)?;
     let mut diagnosis = Diagnosis { hidden_current: outcome.current, ..Diagnosis::default() };
     let mut warnings = Vec::new();
     let mut compared = 0;

@@ -12,7 +12,7 @@ use tantivy::termdict::TermDictionary;
 
 use crate::error::Result;
 use crate::index::{Snapshot, failed};
-use crate::limits::QUERY_FORMS_MAX;
+use crate::limits::{QUERY_FORMS_COMPARED_MAX, QUERY_FORMS_MAX};
 use crate::model::{Field, Warning};
 use crate::text::Inflection;
 
@@ -64,14 +64,22 @@ impl Plan {
             }
             let fields: Vec<Field> =
                 searched.iter().copied().filter(|field| list.fields.holds(*field)).collect();
-            let (forms, all) = gather(snapshot, &fields, pattern)?;
+            let Expansion { forms, all, compared } = gather(snapshot, &fields, pattern)?;
             if forms.len() < all {
                 cuts.push(format!(
                     "{label} stands for {all} words; the {} most frequent were searched",
                     forms.len()
                 ));
             }
-            list.sought = Sought::Forms(Forms { label: label.clone(), forms });
+            if compared >= QUERY_FORMS_COMPARED_MAX {
+                cuts.push(format!(
+                    "{label} was compared with {QUERY_FORMS_COMPARED_MAX} words of the index and no more"
+                ));
+            }
+            list.sought = match (pattern, forms.len()) {
+                (Pattern::Word(word, _), 1) => Sought::Token(word.clone()),
+                _ => Sought::Forms(Forms { label: label.clone(), forms }),
+            };
         }
         let found =
             |list: &List| !matches!(&list.sought, Sought::Sessions(_, sessions) if sessions.is_empty());
@@ -86,8 +94,19 @@ impl Plan {
     }
 }
 
-/// Returns the most frequent words of a pattern, and how many there are.
-fn gather(snapshot: &Snapshot, fields: &[Field], pattern: &Pattern) -> Result<(Vec<(String, f32)>, usize)> {
+/// What a pattern stands for.
+struct Expansion {
+    /// The most frequent words, with their weights.
+    forms: Vec<(String, f32)>,
+    /// How many words there are.
+    all: usize,
+    /// How many were looked at to find them.
+    compared: usize,
+}
+
+/// Looks up what a pattern stands for.
+fn gather(snapshot: &Snapshot, fields: &[Field], pattern: &Pattern) -> Result<Expansion> {
+    let mut compared = 0;
     let mut found: HashMap<String, Found> = HashMap::new();
     let mut forms = None;
     if let Pattern::Word(word, _) = pattern {
@@ -106,11 +125,13 @@ fn gather(snapshot: &Snapshot, fields: &[Field], pattern: &Pattern) -> Result<(V
             };
             match pattern {
                 Pattern::Prefix(prefix) => {
-                    begin_with(index.terms(), prefix, &mut |word, documents| add(word, documents, 1.0))?;
+                    begin_with(index.terms(), prefix, &mut compared, &mut |word, documents| {
+                        add(word, documents, 1.0);
+                    })?;
                 }
                 Pattern::Word(word, weight) if PROSE.contains(field) => {
                     let Some(forms) = &forms else { continue };
-                    begin_with(index.terms(), forms.prefix(), &mut |form, documents| {
+                    begin_with(index.terms(), forms.prefix(), &mut compared, &mut |form, documents| {
                         let is_form = std::str::from_utf8(form).is_ok_and(|form| forms.holds(form));
                         if is_form && form != word.as_bytes() {
                             add(form, documents, *weight);
@@ -131,7 +152,8 @@ fn gather(snapshot: &Snapshot, fields: &[Field], pattern: &Pattern) -> Result<(V
         found_b.documents.cmp(&found_a.documents).then_with(|| a.cmp(b))
     });
     forms.truncate(QUERY_FORMS_MAX);
-    Ok((forms.into_iter().map(|(word, found)| (word, found.weight)).collect(), all))
+    let forms = forms.into_iter().map(|(word, found)| (word, found.weight)).collect();
+    Ok(Expansion { forms, all, compared })
 }
 
 /// Returns the sessions whose ids hold a text, those whose ids sort last, and how many there are.
@@ -148,10 +170,19 @@ struct Found {
     weight: f32,
 }
 
-fn begin_with(dictionary: &TermDictionary, prefix: &str, add: &mut impl FnMut(&[u8], u32)) -> Result<()> {
+fn begin_with(
+    dictionary: &TermDictionary,
+    prefix: &str,
+    compared: &mut usize,
+    add: &mut impl FnMut(&[u8], u32),
+) -> Result<()> {
     let mut words =
         dictionary.range().ge(prefix.as_bytes()).into_stream().map_err(|error| failed(error.into()))?;
-    while words.advance() && words.key().starts_with(prefix.as_bytes()) {
+    while *compared < QUERY_FORMS_COMPARED_MAX
+        && words.advance()
+        && words.key().starts_with(prefix.as_bytes())
+    {
+        *compared += 1;
         add(words.key(), words.value().doc_freq);
     }
     Ok(())

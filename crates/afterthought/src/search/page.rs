@@ -54,7 +54,7 @@ pub struct Page {
 pub struct Count {
     /// The count.
     pub value: u64,
-    /// `eq`: exactly this many.
+    /// `eq`: exactly this many; `gte`: at least, where a prefix stands for more words than were searched.
     pub relation: &'static str,
 }
 

@@ -4,7 +4,7 @@
 use tantivy::Term as TantivyTerm;
 
 use crate::limits::{
-    QUERY_EXCLUDED_MAX, QUERY_NAME_CHARS_MAX, QUERY_RUN_CHARS_MAX, QUERY_TERMS_MAX,
+    QUERY_EXCLUDED_MAX, QUERY_LISTS_MAX, QUERY_NAME_CHARS_MAX, QUERY_RUN_CHARS_MAX, QUERY_TERMS_MAX,
     QUERY_UNREADABLE_NAMED_MAX, SESSION_PART_CHARS_MIN,
 };
 use crate::model::{Field, Warning};
@@ -361,7 +361,10 @@ impl Planner<'_> {
             let found = self.strict(&Leaf { label: word, ..*leaf }, unit(&tokens, 0));
             let Some(Wanted::Leaf(bit)) = found else { continue };
             let chars: Vec<&Owned> = tokens.iter().filter(|token| token.kind == Kind::Solo).collect();
-            for inner in tokens.iter().filter(|token| (2..chars.len()).contains(&token.span)) {
+            // A required word is there as it stands.
+            let inner =
+                tokens.iter().filter(|token| !leaf.required && (2..chars.len()).contains(&token.span));
+            for inner in inner {
                 self.list(Sought::Token(inner.text.clone()), bit, PART_WEIGHT, leaf.place);
             }
             let (Some(first), Some(last)) = (chars.first(), chars.last()) else { continue };
@@ -403,6 +406,13 @@ impl Planner<'_> {
         self.warn("query-cut", format!("only the first {QUERY_TERMS_MAX} terms were searched"));
     }
 
+    fn cut_lists(&mut self) {
+        self.warn(
+            "query-cut",
+            format!("only the first {QUERY_LISTS_MAX} names and neighbouring words were searched"),
+        );
+    }
+
     fn unreadable(&mut self, text: &str) {
         let message = format!("\"{text}\" holds no letter or digit and was not searched");
         if self.unreadable < QUERY_UNREADABLE_NAMED_MAX {
@@ -428,15 +438,20 @@ impl Planner<'_> {
     fn list(&mut self, sought: Sought, terms: u64, weight: f32, place: Place) {
         let fields = place.fields;
         let lists = if place.is_excluded { &mut self.plan.excluded } else { &mut self.plan.lists };
-        match lists.iter_mut().find(|list| list.sought == sought && list.fields == fields) {
-            Some(list) => list.terms |= terms,
-            None => lists.push(List { sought, terms, weight, fields }),
+        if let Some(list) = lists.iter_mut().find(|list| list.sought == sought && list.fields == fields) {
+            (list.terms, list.weight) = (list.terms | terms, list.weight.max(weight));
+        } else if lists.len() < QUERY_LISTS_MAX {
+            lists.push(List { sought, terms, weight, fields });
+        } else {
+            self.cut_lists();
         }
     }
 
     fn pair(&mut self, sought: Sought, terms: u64, weight: f32, fields: Fields) {
         let pair = List { sought, terms, weight, fields };
-        if !self.plan.pairs.contains(&pair) {
+        if self.plan.pairs.len() == QUERY_LISTS_MAX {
+            self.cut_lists();
+        } else if !self.plan.pairs.contains(&pair) {
             self.plan.pairs.push(pair);
         }
     }

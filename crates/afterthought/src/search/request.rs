@@ -73,7 +73,9 @@ impl SearchRequest {
             return refused(format!("limit must be 1 to {PAGE_HITS_MAX}, not {}", self.limit));
         }
         if self.offset.saturating_add(self.limit) > PAGE_DEPTH_MAX {
-            return refused(format!("offset + limit must not exceed {PAGE_DEPTH_MAX}"));
+            return refused(format!(
+                "offset + limit must not exceed {PAGE_DEPTH_MAX}; deeper pages are reached by the cursor of the page before"
+            ));
         }
         if self.cursor.is_some() && self.offset > 0 {
             return refused("give a cursor or an offset, not both".to_owned());

@@ -51,7 +51,7 @@ pub fn search(
         let relaxed = answer(&asked, fetch, Reading::Relaxed, &mut filter)?;
         if relaxed.outcome.total > 0 {
             (answered, reading) = (relaxed, Reading::Relaxed);
-            let message = "nothing holds the query as it stands; its words were searched one by one";
+            let message = "no hit holds the query as it stands; its words were searched one by one";
             answered.page.warnings.push(Warning::new("relaxed", message));
         }
     }
@@ -121,16 +121,20 @@ fn answer(asked: &Asked<'_>, fetch: Fetch<'_>, reading: Reading, filter: &mut Fi
         matched: collected.matched.saturating_sub(stale as u64),
         current: watch.current,
         any_stale: stale > 0,
+        unknown: ranked.unknown(asked.snapshot)?,
     };
     let counts = (!request.facets.is_empty()).then(|| watch.facets.facets(asked.snapshot)).transpose()?;
     let (facets, facets_more) = counts.unzip();
-    let confidence = confidence(asked.snapshot, &ranked, &collected)?;
+    let confidence = confidence(&ranked, &collected, outcome.unknown);
+    // Words of a prefix that were not searched may have more.
+    let is_cut = plan.warnings.iter().any(|warning| warning.kind == "forms-cut");
+    let relation = if is_cut { "gte" } else { "eq" };
     let page = Page {
         schema_version: 1,
         query: request.query.clone(),
-        total: Count { value: collected.total, relation: "eq" },
+        total: Count { value: collected.total, relation },
         confidence,
-        total_messages: collected.messages.map(|value| Count { value, relation: "eq" }),
+        total_messages: collected.messages.map(|value| Count { value, relation }),
         offset: asked.from.rank,
         limit: request.limit,
         warnings: warnings(&plan, &collected, confidence, stale, asked.from.rank, filter),
@@ -149,18 +153,17 @@ fn answer(asked: &Asked<'_>, fetch: Fetch<'_>, reading: Reading, filter: &mut Fi
 
 /// Says how far to trust that the archive holds what was asked for, by the conversation that holds most of
 /// it: words that no message has weigh most.
-fn confidence(snapshot: &Snapshot, ranked: &Ranked<'_>, collected: &Collected) -> Result<Confidence> {
+fn confidence(ranked: &Ranked<'_>, collected: &Collected, unknown: u64) -> Confidence {
     if collected.total == 0 {
-        return Ok(Confidence::None);
+        return Confidence::None;
     }
     let of_sessions = collected.evidence.sessions().map(|best| ranked.coverage(ranked.terms_of(best)));
     // A word that stands nowhere may be the very subject, and common words of questions meet in any long
     // conversation.
-    let all_known = ranked.unknown(snapshot)? == 0;
-    let of_session_min = if all_known { CONFIDENT_SESSION_MIN } else { CONFIDENT_UNKNOWN_MIN };
+    let of_session_min = if unknown == 0 { CONFIDENT_SESSION_MIN } else { CONFIDENT_UNKNOWN_MIN };
     let is_confident =
         collected.coverage >= CONFIDENT_MESSAGE_MIN && of_sessions.fold(0.0, f32::max) >= of_session_min;
-    Ok(if is_confident { Confidence::Confident } else { Confidence::Weak })
+    if is_confident { Confidence::Confident } else { Confidence::Weak }
 }
 
 /// A page's hits, and what they were chosen from.

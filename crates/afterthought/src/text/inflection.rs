@@ -12,8 +12,8 @@ use frostem::{Algorithm, Stemmer};
 
 /// Shortest word with other forms, in characters.
 const WORD_CHARS_MIN: usize = 3;
-/// The most that a form is longer than the stem, in characters.
-const ENDING_CHARS_MAX: usize = 7;
+/// The most that a form is longer than the stem, in bytes.
+const ENDING_BYTES_MAX: usize = 14;
 
 static FUNCTION_WORDS: LazyLock<HashSet<&str>> = LazyLock::new(|| {
     let lines = include_str!("function_words.txt").lines().filter(|line| !line.starts_with('#'));
@@ -49,10 +49,10 @@ impl Inflection {
         };
         let stemmer = Stemmer::new(algorithm);
         let stem = stemmer.stem(word).into_owned();
-        // The last letter of a stem may be another than that of its words: `happy`, `happi`.
-        let keep = stem.chars().count().saturating_sub(1).max(WORD_CHARS_MIN - 1);
-        let prefix: String = word.chars().take(keep).collect();
-        stem.starts_with(&prefix).then_some(Self { stemmer, stem, prefix })
+        // A stem of English may end otherwise than its words: `happy` and `happi`, `hoping` and `hope`.
+        let prefix = if algorithm == Algorithm::English { stem.trim_end_matches(['i', 'e']) } else { &stem };
+        let prefix = prefix.to_owned();
+        word.starts_with(&prefix).then_some(Self { stemmer, stem, prefix })
     }
 
     /// Returns what every form begins with.
@@ -65,7 +65,7 @@ impl Inflection {
     #[must_use]
     pub fn holds(&self, other: &str) -> bool {
         other.starts_with(&self.prefix)
-            && other.len() <= self.stem.len() + 2 * ENDING_CHARS_MAX
+            && other.len() <= self.stem.len() + ENDING_BYTES_MAX
             && other.chars().all(char::is_alphabetic)
             && self.stemmer.stem(other) == self.stem
     }
