@@ -289,7 +289,7 @@ impl Cursor {
             CursorKind::Forms(forms) => {
                 let mut read = 0;
                 for (form, weight) in forms {
-                    read += form.walk(end, |doc, frequency| window.count(doc, *weight * frequency));
+                    read += form.walk(end, |doc, frequency| window.count(doc, worth_of(*weight, frequency)));
                 }
                 window.add_counted(*slot, |doc, frequency| worth.score(norms.fieldnorm_id(doc), frequency));
                 read
@@ -324,7 +324,8 @@ impl Cursor {
         let frequency = match &mut self.kind {
             CursorKind::Token(token) => token.at(doc),
             CursorKind::Forms(forms) => {
-                let held = forms.iter_mut().filter_map(|(form, weight)| Some(*weight * form.at(doc)?));
+                let held =
+                    forms.iter_mut().filter_map(|(form, weight)| Some(worth_of(*weight, form.at(doc)?)));
                 // The same order as in a window, so that the sum is the same to the bit.
                 held.fold(None, |sum, frequency| Some(sum.unwrap_or(0.0) + frequency))
             }
@@ -439,6 +440,15 @@ impl SessionCursor {
     fn skip_to(&mut self, doc: DocId) {
         self.at += self.docs[self.at..].partition_point(|own| *own < doc);
     }
+}
+
+/// The most that another form than the one typed counts, however often it stands there: less than the word
+/// itself once.
+const FORM_FREQUENCY_MAX: f32 = 0.95;
+
+/// Returns how often a form counts.
+fn worth_of(weight: f32, frequency: f32) -> f32 {
+    if weight < 1.0 { (weight * frequency).min(FORM_FREQUENCY_MAX) } else { frequency }
 }
 
 #[expect(clippy::cast_precision_loss, reason = "frequencies are small")]
