@@ -90,7 +90,8 @@ def check(name, folder):
     built = aft(path, index, "index")
     verdict = aft(path, index, "verify")
     assert verdict["equal"] and verdict["archive_rows"] == figures[0], verdict
-    hit = aft(path, index, "search", word)["results"][0]
+    # In quotes: as it stands, and no other form of it.
+    hit = aft(path, index, "search", f'"{word}"')["results"][0]
     assert hit["origin"] == "thought" and {hit["message_id"]} == rows, (word, rows, hit)
     audit = aft(path, index, "audit")
     ours = [audit[key] for key in ("rows", "rows_with_reasoning", "chars_content", "chars_reasoning")]
