@@ -62,7 +62,7 @@ pub const SNIPPET_SCAN_BYTES_MAX: usize = 1024 * 1024;
 
 /// Longest part of a word or identifier that is indexed, in bytes.
 pub const TOKEN_PART_BYTES_MAX: usize = 64;
-/// Longest whole identifier, path or address that is indexed beside its parts, in bytes.
+/// Longest name, version or address of numbers that is indexed whole beside its parts, in bytes.
 pub const TOKEN_WHOLE_BYTES_MAX: usize = 128;
 /// Indexed text of one field of one row, in bytes; the tail of longer text is not searchable.
 pub const FIELD_TEXT_BYTES_MAX: usize = 128 * 1024 * 1024;

@@ -107,6 +107,11 @@ fn wanted(settings: &Settings) -> Result<(Vec<Spec>, Vec<String>)> {
     if let Some(name) = settings.sets.iter().find(|name| !all().any(|spec| spec.name == **name)) {
         return Err(refused(format!("no set is called \"{name}\"")));
     }
+    if let Some(data) = settings.data.as_ref().filter(|data| !data.is_dir()) {
+        return Err(Error::new(ErrorKind::Usage, "measure judged sets of", data.display())
+            .because("there is no such folder")
+            .hint("name the folder that holds conv, ir and trajectories, or leave --data out"));
+    }
     let named = |spec: &&Spec| settings.sets.is_empty() || settings.sets.iter().any(|name| name == spec.name);
     let (there, missing): (Vec<&Spec>, Vec<&Spec>) =
         all().filter(named).partition(|spec| data::made_from(spec, settings.data.as_deref()).is_some());
