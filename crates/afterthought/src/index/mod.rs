@@ -1,6 +1,7 @@
 //! The derived index: documents in, snapshots out. Knows tantivy, and neither SQLite nor how a
 //! query is ranked. Deleting what it keeps on disk loses nothing.
 
+mod blocks;
 mod budget;
 mod document;
 mod fields;
@@ -11,6 +12,7 @@ mod store;
 mod tokenizer;
 mod writer;
 
+pub use blocks::{BLOCK_DOCS, Bits, Block, Blocks, Stretch, Times};
 pub use fields::{FORMAT, Fields, NO_TIME, flag};
 pub use folder::Folder;
 pub use snapshot::{

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
 
-use tantivy::columnar::{ColumnValues, StrColumn};
+use tantivy::columnar::{Column, ColumnValues, StrColumn};
 use tantivy::schema::IndexRecordOption;
 use tantivy::{DocId, DocSet, Searcher, SegmentReader, TERMINATED, Term};
 use xxhash_rust::xxh3::{Xxh3, xxh3_64_with_seed};
@@ -12,6 +12,7 @@ use crate::archive::signature_term;
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::{Checkpoint, Field, Message, Session, Tier};
 
+use super::blocks::Blocks;
 use super::document::{message_flags, message_hash};
 use super::fields::{Fields, NO_TIME, flag};
 use super::store::brief;
@@ -126,6 +127,10 @@ pub struct SegmentColumns {
     pub flags: Arc<dyn ColumnValues<u64>>,
     /// Times.
     pub timestamp: Arc<dyn ColumnValues<i64>>,
+    /// Ordinals of roles in their dictionary; of none in an empty segment.
+    pub role: Arc<dyn ColumnValues<u64>>,
+    /// The documents by blocks.
+    pub blocks: Blocks,
 }
 
 impl SegmentColumns {
@@ -138,6 +143,11 @@ impl SegmentColumns {
                 session_ord: fast.column_first_or_default("session_ord")?,
                 flags: fast.column_first_or_default("flags")?,
                 timestamp: fast.column_first_or_default("timestamp")?,
+                role: match fast.str("role")? {
+                    Some(role) => role.ords().clone().first_or_default_col(u64::MAX),
+                    None => Column::build_empty_column(segment.max_doc()).first_or_default_col(u64::MAX),
+                },
+                blocks: Blocks::of(segment),
             })
         };
         open().map_err(failed)

@@ -8,31 +8,34 @@
 //!
 //! A word counts in the field where it counts most.
 //!
-//! The first pass visits every posting of a query's words once, in windows of documents: the total needs
-//! that anyway, and so does what a session holds. Windows that lack something required are passed over.
-//! The second pass ranks. What it leaves out where it cannot change the page is the costly part, the
-//! check of positions for neighbouring words: a document whose score would not enter the page even with
-//! every bonus it could get is not checked. So the page equals the exhaustive one by construction.
+//! The first pass visits every posting of a query's words once, in blocks of documents: the total needs
+//! that anyway, and so does what a session holds. Blocks that lack something required are passed over. It
+//! keeps no documents, only the stretches of neighbours of one session that hold some, each with the most
+//! that a document of it can come to: its words, every bonus that it could get, and its session's evidence.
+//!
+//! The second pass ranks, in batches of stretches by falling bound, until no stretch that is left can
+//! change the page. So the page equals the exhaustive one by construction.
 
-use std::collections::HashSet;
 use std::time::Instant;
 
-use tantivy::schema::Field as TantivyField;
-use tantivy::{DocId, SegmentReader, TERMINATED, Term as TantivyTerm};
+use tantivy::Term as TantivyTerm;
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::index::{SegmentColumns, Snapshot, failed};
+use crate::index::{Snapshot, failed};
 use crate::model::Field;
 
 use super::evidence::Evidence;
 use super::explain::Work;
-use super::facets::{FacetCounts, SegmentFacets};
-use super::filter::{Filter, SegmentFilter, Verdict, cause};
-use super::gather::{Found, Gathered};
-use super::lists::{Cursor, Norms, Slot, Window, Worth, idf};
+use super::facets::FacetCounts;
+use super::filter::{Filter, cause};
+use super::gather::{Bound, Found, Gathered};
+use super::lists::{Norms, Worth, idf};
 use super::order::Order;
 use super::plan::{List, Plan, Sought};
 use super::request::SearchRequest;
+use super::scan::{Scan, Tally};
+use super::wanted::Wanted;
+use super::window::Window;
 
 /// The lists of a plan with their worth, for every segment alike.
 pub(super) struct Ranked<'a> {
@@ -40,9 +43,11 @@ pub(super) struct Ranked<'a> {
     /// In plan order, then field order: scores are summed in this order everywhere.
     pub(super) lists: Vec<RankedList<'a>>,
     pub(super) pairs: Vec<RankedList<'a>>,
-    excluded: Vec<RankedList<'a>>,
+    pub(super) excluded: Vec<RankedList<'a>>,
     /// How much each term tells, by bit.
     pub(super) telling: Vec<f32>,
+    /// Whatever holds one of the lists is wanted.
+    pub(super) is_any_wanted: bool,
     /// What comes first.
     pub(super) order: Order<'a>,
     pub(super) request: &'a SearchRequest,
@@ -97,7 +102,10 @@ impl<'a> Ranked<'a> {
         let mut excluded = Vec::new();
         let each = plan.excluded.iter().enumerate();
         each.for_each(|list| push_fields(&mut excluded, &fields, list, 0.0, 0.0));
-        Ok(Self { plan, lists, pairs, excluded, telling, order, request })
+        let all = plan.lists.iter().fold(0, |all, list| all | list.terms);
+        let is_any_wanted = plan.lists.iter().all(|list| list.terms != 0)
+            && matches!(plan.wanted, Wanted::Leaf(any) if any & all == all);
+        Ok(Self { plan, lists, pairs, excluded, telling, is_any_wanted, order, request })
     }
 
     /// Returns the terms that no searched field of any document holds.
@@ -123,9 +131,10 @@ impl<'a> Ranked<'a> {
         self.request.weights.session * evidence.iter().sum::<f32>()
     }
 
-    /// Returns the terms that a session holds in all.
-    pub(super) fn terms_of(&self, evidence: &[f32]) -> u64 {
-        let held = self.plan.lists.iter().zip(evidence).filter(|(_, best)| **best > 0.0);
+    /// Returns the terms that a document or a session holds with these scores by list.
+    #[inline]
+    pub(super) fn terms_of(&self, scores: &[f32]) -> u64 {
+        let held = self.plan.lists.iter().zip(scores).filter(|(_, score)| **score > 0.0);
         held.fold(0, |held, (list, _)| held | list.terms)
     }
 }
@@ -246,23 +255,16 @@ pub(super) struct Watch {
     pub(super) current: u64,
 }
 
-/// What the first pass adds up.
-struct Tally<'a> {
-    gathered: Gathered<'a>,
-    total: u64,
-    matched: u64,
-    watch: &'a mut Watch,
-    evidence: Evidence,
-    /// The documents of this segment that count, to be ranked.
-    candidates: Vec<Candidate>,
-}
-
-/// A document that counts.
-struct Candidate {
-    doc: DocId,
-    /// Of its words, without neighbours.
-    score: f32,
-    terms: u64,
+/// Neighbours of one session, some of which count.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Candidate {
+    pub(super) segment: u32,
+    pub(super) block: usize,
+    pub(super) from: u16,
+    pub(super) to: u16,
+    pub(super) session_ord: u32,
+    /// No document of it comes first to more.
+    pub(super) bound: Bound,
 }
 
 /// Collects what is best into `gathered`, and counts into `watch`. Fails at the deadline.
@@ -275,62 +277,51 @@ pub(super) fn collect(
     work: &mut Work,
     watch: &mut Watch,
 ) -> Result<Collected> {
-    let evidence = Evidence::new(ranked.plan.lists.len());
-    let mut tally = Tally { gathered, total: 0, matched: 0, watch, evidence, candidates: Vec::new() };
-    let mut window = Window::new(ranked.plan.lists.len());
+    let mut tally = Tally::new(ranked, gathered, watch);
+    let mut window = Window::new(ranked.plan.lists.len(), !ranked.excluded.is_empty());
     let mut scans = Vec::new();
-    for (ord, segment) in snapshot.searcher().segment_readers().iter().enumerate() {
-        let columns = snapshot.columns(ord)?;
-        let mut scan = Scan {
-            ranked,
-            filter: SegmentFilter::of(filter, segment, columns)?,
-            columns,
-            facets: tally.watch.facets.segment(segment, columns)?,
-            ord: u32::try_from(ord).expect("tantivy numbers segments in 32 bits"),
-            lists: open_lists(snapshot, segment, &ranked.lists, true, Cursor::walk)?,
-            pairs: open_lists(snapshot, segment, &ranked.pairs, true, Cursor::check)?,
-            excluded: open_lists(snapshot, segment, &ranked.excluded, false, Cursor::walk)?,
-        };
-        while scan.next_window(&mut window, &mut tally, work) {
-            check(deadline)?;
-        }
-        if let Some(facets) = scan.facets.take() {
-            tally.watch.facets.end(facets)?;
-        }
+    for ord in 0..snapshot.segments() {
+        let mut scan = Scan::of(snapshot, ranked, filter, ord)?;
+        scan.tally(&mut window, &mut tally, work, || check(deadline))?;
         work.segments += 1;
-        // Only neighbours are looked at again.
-        (scan.lists, scan.excluded) = (Vec::new(), Vec::new());
-        scans.push((scan, std::mem::take(&mut tally.candidates)));
+        scans.push(scan);
     }
-    let coverage = best_coverage(ranked, scans.iter().flat_map(|(_, candidates)| candidates));
-    for (scan, candidates) in &mut scans {
-        for candidates in candidates.chunks(CANDIDATES_CHUNK) {
-            for candidate in candidates {
-                scan.rank(candidate, &tally.evidence, &mut tally.gathered, work);
-            }
-            check(deadline)?;
+    let coverage = tally.coverage.best;
+    let Tally { mut gathered, total, matched, evidence, mut candidates, .. } = tally;
+    for candidate in &mut candidates {
+        candidate.bound.add(ranked, &evidence, candidate.session_ord);
+    }
+    let mut rest = &mut *candidates;
+    let mut size = if ranked.request.prune { BATCH_FIRST } else { rest.len() };
+    while !rest.is_empty() {
+        let (batch, later) = best_of(rest, size);
+        let most = batch.iter().map(|candidate| candidate.bound).max();
+        if ranked.request.prune && most.is_none_or(|most| gathered.is_settled(most)) {
+            break;
         }
+        batch.sort_unstable_by_key(|candidate| (candidate.segment, candidate.block, candidate.from));
+        for of_segment in batch.chunk_by(|a, b| a.segment == b.segment) {
+            let scan = &mut scans[of_segment[0].segment as usize];
+            scan.rank(of_segment, &mut window, &evidence, &mut gathered, work, || check(deadline))?;
+        }
+        (rest, size) = (later, size * BATCH_GROWTH);
     }
-    let (found, groups) = tally.gathered.finish();
-    let messages = groups.map(|_| tally.total);
-    let (total, evidence) = (groups.unwrap_or(tally.total), tally.evidence);
-    Ok(Collected { found, total, messages, matched: tally.matched, evidence, coverage })
+    let (found, groups) = gathered.finish();
+    let messages = groups.map(|_| total);
+    Ok(Collected { found, total: groups.unwrap_or(total), messages, matched, evidence, coverage })
 }
 
-/// Returns the most of the query that one of these holds. They hold few different sets of terms.
-fn best_coverage<'a>(ranked: &Ranked<'_>, candidates: impl Iterator<Item = &'a Candidate>) -> f32 {
-    let (mut seen, mut last) = (HashSet::new(), 0);
-    for candidate in candidates {
-        if candidate.terms != last {
-            last = candidate.terms;
-            seen.insert(last);
-        }
-    }
-    seen.into_iter().map(|terms| ranked.coverage(terms)).fold(0.0, f32::max)
-}
+/// Stretches that are ranked first, and how much more in each batch after.
+const BATCH_FIRST: usize = 32;
+const BATCH_GROWTH: usize = 4;
 
-/// Documents that are ranked between two looks at the clock.
-const CANDIDATES_CHUNK: usize = 4_096;
+/// Brings those with the highest bounds to the front. Returns them, and the others.
+fn best_of(candidates: &mut [Candidate], count: usize) -> (&mut [Candidate], &mut [Candidate]) {
+    if count < candidates.len() {
+        candidates.select_nth_unstable_by(count, |a, b| b.bound.cmp(&a.bound));
+    }
+    candidates.split_at_mut(count.min(candidates.len()))
+}
 
 fn check(deadline: Instant) -> Result<()> {
     if Instant::now() <= deadline {
@@ -339,130 +330,6 @@ fn check(deadline: Instant) -> Result<()> {
     Err(Error::new(ErrorKind::Timeout, "search", "the index")
         .because("it took longer than its deadline")
         .hint("ask with fewer or rarer words"))
-}
-
-/// One pass over one segment.
-struct Scan<'a> {
-    ranked: &'a Ranked<'a>,
-    filter: SegmentFilter<'a>,
-    columns: &'a SegmentColumns,
-    facets: Option<SegmentFacets<'a>>,
-    ord: u32,
-    lists: Vec<Cursor>,
-    pairs: Vec<Cursor>,
-    excluded: Vec<Cursor>,
-}
-
-impl Scan<'_> {
-    /// Ranks the next window of documents; `false` when the segment is done.
-    fn next_window(&mut self, window: &mut Window, tally: &mut Tally<'_>, work: &mut Work) -> bool {
-        let base = self.next_candidate();
-        if base == TERMINATED {
-            return false;
-        }
-        window.move_to(base);
-        fill(window, base, &mut self.lists, work);
-        fill(window, base, &mut self.excluded, work);
-        window.drain(|doc, scores, terms| self.judge(doc, scores, terms, tally));
-        true
-    }
-
-    /// Returns the first document that can still match: one that no list has passed, nor any of what
-    /// is necessary.
-    fn next_candidate(&self) -> DocId {
-        let next = |lists: &mut dyn Iterator<Item = &Cursor>| lists.map(Cursor::doc).min();
-        let required = self.ranked.plan.necessary.iter().map(|required| {
-            next(&mut self.lists.iter().filter(|list| list.slot().terms & required != 0))
-                .unwrap_or(TERMINATED)
-        });
-        let first = next(&mut self.lists.iter()).unwrap_or(TERMINATED);
-        if self.ranked.request.prune { required.fold(first, DocId::max) } else { first }
-    }
-
-    /// Counts a matching document, and keeps it to be ranked.
-    fn judge(&mut self, doc: DocId, scores: &[f32], terms: u64, tally: &mut Tally<'_>) {
-        if !self.ranked.plan.wanted.holds(terms) || !self.filter.is_alive(doc) {
-            return;
-        }
-        tally.matched += 1;
-        let verdict = self.filter.verdict(doc);
-        if matches!(verdict, Verdict::Counts | Verdict::IsStale) {
-            tally.evidence.add(self.columns.session_ord.get_val(doc), scores);
-        }
-        if verdict != Verdict::Counts {
-            return self.leave_out(doc, verdict, tally.watch);
-        }
-        tally.total += 1;
-        if let Some(facets) = &mut self.facets {
-            facets.count(doc, &mut tally.watch.facets);
-        }
-        tally.candidates.push(Candidate { doc, score: scores.iter().sum(), terms });
-    }
-
-    /// Counts a match that is no hit.
-    fn leave_out(&self, doc: DocId, verdict: Verdict, watch: &mut Watch) {
-        watch.current += u64::from(verdict == Verdict::IsCurrent);
-        if watch.diagnoses {
-            let causes = self.filter.causes(doc);
-            for (bit, count) in watch.left_out.iter_mut().enumerate() {
-                *count += u64::from(causes >> bit & 1);
-            }
-        }
-    }
-
-    /// Keeps a document that counts if it is among the best.
-    fn rank(
-        &mut self,
-        candidate: &Candidate,
-        evidence: &Evidence,
-        gathered: &mut Gathered<'_>,
-        work: &mut Work,
-    ) {
-        let Candidate { doc, score, terms } = *candidate;
-        let (ranked, columns) = (self.ranked, self.columns);
-        let session_ord = columns.session_ord.get_val(doc);
-        gathered.count(session_ord);
-        let mut standing = (true, 0.0);
-        if ranked.order.by_score() {
-            let is_ordinary = ranked.order.is_ordinary(columns, doc);
-            let of_session = ranked.of_session(evidence.of(session_ord));
-            // Quantised as the keys are that it is compared with; that never turns an order around.
-            let with = |bonus: f32| quantised(score + bonus + of_session);
-            let least = (is_ordinary, with(0.0));
-            let most = (is_ordinary, with(bonus_max(&self.pairs, terms)));
-            if ranked.request.prune && gathered.is_idle(session_ord, least, most) {
-                return;
-            }
-            standing = (is_ordinary, with(bonus(&mut self.pairs, doc, terms, work)));
-        }
-        let order = &ranked.order;
-        let key = order.key(columns, doc, standing);
-        let (id, is_session) = (columns.id.get_val(doc), key.is_session);
-        gathered.offer(Found { key, segment: self.ord, doc, id, session_ord, is_session, more: None });
-    }
-}
-
-/// Adds every list's documents of the window that begins at `base`.
-fn fill(window: &mut Window, base: DocId, lists: &mut [Cursor], work: &mut Work) {
-    for list in lists {
-        list.skip_to(base);
-        work.postings += list.add_to(window);
-    }
-}
-
-/// The most that neighbouring words can add to a document that holds these terms. Rounded up, as
-/// its parts may be summed in another order.
-fn bonus_max(pairs: &[Cursor], terms: u64) -> f32 {
-    let possible = pairs.iter().filter(|pair| pair.slot().terms & !terms == 0);
-    sum_of_best(possible.map(|pair| (pair.slot().list, pair.worth().score_max()))) * 1.000_1
-}
-
-fn bonus(pairs: &mut [Cursor], doc: DocId, terms: u64, work: &mut Work) -> f32 {
-    let possible = pairs.iter_mut().filter(|pair| pair.slot().terms & !terms == 0);
-    sum_of_best(possible.map(|pair| {
-        work.phrase_checks += 1;
-        (pair.slot().list, pair.at(doc).map_or(0.0, |(_, _, score)| score))
-    }))
 }
 
 /// Adds up the best score of every list; those of one list follow each other.
@@ -476,20 +343,4 @@ pub(super) fn sum_of_best(scores: impl Iterator<Item = (Option<usize>, f32)>) ->
         best = best.max(score);
     }
     sum + best
-}
-
-fn open_lists(
-    snapshot: &Snapshot,
-    segment: &SegmentReader,
-    lists: &[RankedList<'_>],
-    adds: bool,
-    open: impl Fn(&SegmentReader, TantivyField, &Sought, Worth, Slot) -> Result<Option<Cursor>>,
-) -> Result<Vec<Cursor>> {
-    let mut cursors = Vec::with_capacity(lists.len());
-    for ranked in lists {
-        let field = snapshot.fields().text(ranked.field);
-        let slot = Slot { list: adds.then_some(ranked.number), terms: ranked.list.terms };
-        cursors.extend(open(segment, field, &ranked.list.sought, ranked.worth.clone(), slot)?);
-    }
-    Ok(cursors)
 }

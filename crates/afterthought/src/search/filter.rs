@@ -5,11 +5,12 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use tantivy::columnar::Column;
-use tantivy::fastfield::AliveBitSet;
 use tantivy::{DocId, SegmentReader};
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::index::{NO_TIME, SegmentColumns, Snapshot, failed, flag};
+use crate::index::{
+    BLOCK_DOCS, Bits, Block, NO_TIME, SegmentColumns, Snapshot, Times, failed, flag,
+};
 use crate::model::Warning;
 
 use super::lineage::{Link, conversation};
@@ -246,22 +247,10 @@ fn unknown(snapshot: &Snapshot, table: &[Row], filters: &Filters) -> Result<Vec<
 /// The filter over one segment.
 pub(super) struct SegmentFilter<'a> {
     filter: &'a Filter,
+    segment: &'a SegmentReader,
     columns: &'a SegmentColumns,
-    alive: Option<&'a AliveBitSet>,
     roles: Option<Names>,
     tools: Option<Names>,
-}
-
-/// What the filters say of a document.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Verdict {
-    Counts,
-    /// It would count, and belongs to the conversation that asks.
-    IsCurrent,
-    /// It would count, and is no longer what was indexed. What its session holds is that of the commit, so
-    /// that others keep their scores from one page to the next.
-    IsStale,
-    LeftOut,
 }
 
 /// Which of a column's ordinals pass.
@@ -287,31 +276,67 @@ impl<'a> SegmentFilter<'a> {
             Some(tools.unwrap_or_else(none))
         };
         let roles = roles.map_err(failed)?.filter(|roles| !roles.passes.iter().all(|passes| *passes));
-        Ok(Self { filter, columns, alive: segment.alive_bitset(), roles, tools })
+        Ok(Self { filter, segment, columns, roles, tools })
     }
 
-    pub(super) fn is_alive(&self, doc: DocId) -> bool {
-        self.alive.is_none_or(|alive| alive.is_alive(doc))
+    /// Returns the documents of a block that pass, of some, whatever their sessions. Those that changed are
+    /// among them.
+    pub(super) fn passing(&self, number: usize, of: &Bits) -> Bits {
+        let (filter, block) = (self.filter, self.block(number));
+        let mut passing = *of;
+        if !filter.include_inactive {
+            passing = passing.without(&block.hidden);
+        }
+        if !filter.include_copies {
+            passing = passing.without(&block.copies);
+        }
+        // A title has no role and no tool: asking for them asks for messages.
+        if !filter.roles.is_empty() || !filter.tools.is_empty() {
+            passing = passing.without(&block.titles);
+        }
+        if let Some(roles) = &self.roles {
+            let known = block.of_roles(self.segment, self.columns, number, |ord| roles.passes_ord(ord));
+            passing = match known {
+                Some(known) => passing.and(&known.or(&block.titles)),
+                None => retain(number, &passing, |doc, at| block.titles.has(at) || roles.passes(doc)),
+            };
+        }
+        if let Some(tools) = &self.tools {
+            passing = retain(number, &passing, |doc, at| block.titles.has(at) || tools.passes(doc));
+        }
+        if filter.since_ms.is_some() || filter.until_ms.is_some() {
+            passing = self.in_time(number, &passing);
+        }
+        passing
     }
 
-    /// Tells whether a live document counts.
-    pub(super) fn verdict(&self, doc: DocId) -> Verdict {
-        let filter = self.filter;
-        let flags = self.columns.flags.get_val(doc);
-        // Cheapest first; each part leaves early, as most documents of a narrow search are left out.
-        let row = self.flag_causes(flags) == 0 && self.name_causes(doc, flags) == 0;
-        if !row || !filter.passes_time(self.columns.timestamp.get_val(doc)) {
-            return Verdict::LeftOut;
+    fn in_time(&self, number: usize, of: &Bits) -> Bits {
+        let Times { earliest, latest, some_unknown } =
+            self.block(number).times(self.segment, self.columns, number);
+        let passes = |time: Option<i64>| self.filter.passes_time(time.unwrap_or(NO_TIME));
+        // Bounds are of one piece: what lies between two times that pass does too.
+        if passes(earliest) && passes(latest) && !some_unknown {
+            return *of;
         }
-        let counts = if self.is_stale(doc, flags) { Verdict::IsStale } else { Verdict::Counts };
-        if filter.sessions.is_none() {
-            return counts;
+        retain(number, of, |doc, _| self.filter.passes_time(self.columns.timestamp.get_val(doc)))
+    }
+
+    /// Returns those of some that are still what was indexed.
+    pub(super) fn unchanged(&self, number: usize, of: &Bits) -> Bits {
+        if self.filter.stale.is_empty() {
+            return *of;
         }
-        match filter.session_causes(self.columns.session_ord.get_val(doc)) {
-            0 => counts,
-            cause::CURRENT_SESSION => Verdict::IsCurrent,
-            _ => Verdict::LeftOut,
-        }
+        retain(number, of, |doc, _| !self.is_stale(doc, self.columns.flags.get_val(doc)))
+    }
+
+    /// Returns what leaves the messages of a session out.
+    pub(super) fn session_causes(&self, session_ord: u64) -> u16 {
+        self.filter.session_causes(session_ord)
+    }
+
+    /// Returns a block of the segment.
+    pub(super) fn block(&self, number: usize) -> &'a Block {
+        self.columns.blocks.get(self.segment, self.columns, number)
     }
 
     /// Returns everything that leaves a document out, each filter judged by itself.
@@ -359,6 +384,18 @@ impl<'a> SegmentFilter<'a> {
     }
 }
 
+/// Returns those of some documents of a block that pass a test.
+fn retain(number: usize, of: &Bits, passes: impl Fn(DocId, usize) -> bool) -> Bits {
+    let mut passing = *of;
+    of.each(|at| {
+        let doc = DocId::try_from(number * BLOCK_DOCS + at).expect("a document of a segment");
+        if !passes(doc, at) {
+            passing.remove(at);
+        }
+    });
+    passing
+}
+
 fn is_named(names: &[String], value: &str) -> bool {
     names.iter().any(|name| name == value)
 }
@@ -379,7 +416,10 @@ impl Names {
     }
 
     fn passes(&self, doc: DocId) -> bool {
-        let passes = |ord: u64| usize::try_from(ord).ok().and_then(|ord| self.passes.get(ord)) == Some(&true);
-        self.ords.values_for_doc(doc).any(passes)
+        self.ords.values_for_doc(doc).any(|ord| self.passes_ord(ord))
+    }
+
+    fn passes_ord(&self, ord: u64) -> bool {
+        usize::try_from(ord).ok().and_then(|ord| self.passes.get(ord)) == Some(&true)
     }
 }

@@ -9,6 +9,8 @@ use tantivy::DocId;
 use crate::error::Result;
 use crate::index::Snapshot;
 
+use super::collect::{Ranked, quantised};
+use super::evidence::Evidence;
 use super::order::{Key, Standing};
 use super::request::Group;
 
@@ -34,6 +36,42 @@ impl PartialOrd for Found {
 impl Ord for Found {
     fn cmp(&self, other: &Self) -> Ordering {
         self.key.cmp(&other.key).then(self.segment.cmp(&other.segment)).then(self.doc.cmp(&other.doc))
+    }
+}
+
+/// The most that keys can begin with.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Bound {
+    pub(super) ordinary: bool,
+    pub(super) score: f32,
+    pub(super) when: i64,
+}
+
+impl Bound {
+    fn of(key: &Key) -> Self {
+        Self { ordinary: key.ordinary, score: key.score, when: key.when }
+    }
+
+    /// Adds what the session gives, as keys have it.
+    pub(super) fn add(&mut self, ranked: &Ranked<'_>, evidence: &Evidence, session_ord: u32) {
+        let of_session = ranked.of_session(evidence.of(u64::from(session_ord)));
+        let by_score = ranked.order.by_score();
+        self.score = if by_score { quantised(self.score + of_session) } else { 0.0 };
+    }
+}
+
+impl Eq for Bound {}
+
+impl PartialOrd for Bound {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Bound {
+    fn cmp(&self, other: &Self) -> Ordering {
+        let Self { ordinary, score, when } = self;
+        ordinary.cmp(&other.ordinary).then(score.total_cmp(&other.score)).then(when.cmp(&other.when))
     }
 }
 
@@ -81,10 +119,32 @@ impl<'a> Gathered<'a> {
         Ok(Self::Groups { of, groups: Vec::new(), top })
     }
 
-    /// Counts a document of a session.
-    pub(super) fn count(&mut self, session_ord: u64) {
+    /// Counts documents of a session.
+    pub(super) fn count(&mut self, session_ord: u64, documents: u64) {
         if let Some(group) = self.group(session_ord) {
-            group.documents += 1;
+            group.documents += documents;
+        }
+    }
+
+    /// Tells whether anything can be kept.
+    pub(super) fn keeps(&self) -> bool {
+        let (Self::Documents(top) | Self::Groups { top, .. }) = self;
+        top.limit > 0
+    }
+
+    /// Tells whether nothing that comes to at most `most` can change the answer.
+    pub(super) fn is_settled(&self, most: Bound) -> bool {
+        match self {
+            Self::Documents(top) => top.worst().is_some_and(|worst| most < Bound::of(worst)),
+            Self::Groups { groups, top, .. } => {
+                let best = groups.iter().filter_map(|group| Some(group.best?.key));
+                let mut best: Vec<Key> = best.filter(|key| top.is_behind(key)).collect();
+                let Some(last) = top.limit.checked_sub(1).filter(|last| *last < best.len()) else {
+                    return top.limit == 0;
+                };
+                let (_, worst, _) = best.select_nth_unstable_by(last, |a, b| b.cmp(a));
+                most < Bound::of(worst)
+            }
         }
     }
 
@@ -119,8 +179,8 @@ impl<'a> Gathered<'a> {
             Self::Groups { groups, mut top, .. } => {
                 let mut count = 0;
                 for group in groups {
+                    count += u64::from(group.documents > 0);
                     let Some(best) = group.best else { continue };
-                    count += 1;
                     top.offer(Found { more: Some(group.documents - 1), ..best });
                 }
                 (top.finish(), Some(count))
@@ -169,8 +229,19 @@ impl Top {
         self.after.is_some_and(|after| least > after.standing())
     }
 
+    /// Tells whether a key was not shown on an earlier page.
+    fn is_behind(&self, key: &Key) -> bool {
+        self.after.is_none_or(|after| *key < after)
+    }
+
+    /// Returns the key that a document has to be better than; `None` while there is room.
+    fn worst(&self) -> Option<&Key> {
+        let Reverse(worst) = self.heap.peek().filter(|_| self.heap.len() == self.limit)?;
+        Some(&worst.key)
+    }
+
     fn offer(&mut self, found: Found) {
-        if self.after.is_some_and(|after| found.key >= after) {
+        if !self.is_behind(&found.key) {
             return;
         }
         if self.heap.len() < self.limit {

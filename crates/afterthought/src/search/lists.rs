@@ -23,101 +23,11 @@ use crate::model::Field;
 use super::forms::Forms;
 use super::near::{Places, near};
 use super::plan::Sought;
+use super::window::Window;
 
 const K1: f32 = 1.2;
 const B: f32 = 0.75;
 const DELTA: f32 = 1.0;
-
-/// Documents of one window.
-const WINDOW: usize = 4_096;
-
-/// The scores and matched terms of the documents from `base` on.
-pub(super) struct Window {
-    base: DocId,
-    end: DocId,
-    /// By list of the plan, then by document: the most that any field gives.
-    scores: Vec<Box<[f32]>>,
-    terms: Box<[u64]>,
-    /// The scores of one document, by list.
-    of_one: Box<[f32]>,
-    matched: [u64; WINDOW / 64],
-    /// How often documents hold the forms of one list, while it is added.
-    frequencies: Box<[f32]>,
-    counted: [u64; WINDOW / 64],
-}
-
-impl Window {
-    /// Makes room for the lists of a plan.
-    pub(super) fn new(lists: usize) -> Self {
-        Self {
-            base: 0,
-            end: 0,
-            scores: vec![vec![0.0; WINDOW].into_boxed_slice(); lists],
-            terms: vec![0; WINDOW].into_boxed_slice(),
-            of_one: vec![0.0; lists].into_boxed_slice(),
-            matched: [0; WINDOW / 64],
-            frequencies: vec![0.0; WINDOW].into_boxed_slice(),
-            counted: [0; WINDOW / 64],
-        }
-    }
-
-    pub(super) fn move_to(&mut self, base: DocId) {
-        self.base = base;
-        self.end =
-            base.saturating_add(u32::try_from(WINDOW).expect("a window fits a document id")).min(TERMINATED);
-    }
-
-    /// Hands out every document with its score by list and its terms, and empties the window.
-    pub(super) fn drain(&mut self, mut visit: impl FnMut(DocId, &[f32], u64)) {
-        for word in 0..WINDOW / 64 {
-            let mut bits = std::mem::take(&mut self.matched[word]);
-            while bits != 0 {
-                let at = word * 64 + bits.trailing_zeros() as usize;
-                bits &= bits - 1;
-                for (score, scores) in self.of_one.iter_mut().zip(&mut self.scores) {
-                    *score = std::mem::take(&mut scores[at]);
-                }
-                let doc = self.base + u32::try_from(at).expect("a window fits a document id");
-                visit(doc, &self.of_one, std::mem::take(&mut self.terms[at]));
-            }
-        }
-    }
-
-    /// Counts a form of a list that is being added.
-    #[inline]
-    fn count(&mut self, doc: DocId, frequency: f32) {
-        debug_assert!((self.base..self.end).contains(&doc));
-        let at = (doc - self.base) as usize;
-        self.frequencies[at] += frequency;
-        self.counted[at / 64] |= 1 << (at % 64);
-    }
-
-    /// Adds every document that was counted, once, with the score of its frequency.
-    fn add_counted(&mut self, slot: Slot, mut score: impl FnMut(DocId, f32) -> f32) {
-        for word in 0..WINDOW / 64 {
-            let mut bits = std::mem::take(&mut self.counted[word]);
-            while bits != 0 {
-                let at = word * 64 + bits.trailing_zeros() as usize;
-                bits &= bits - 1;
-                let doc = self.base + u32::try_from(at).expect("a window fits a document id");
-                let frequency = std::mem::take(&mut self.frequencies[at]);
-                self.add(doc, score(doc, frequency), slot);
-            }
-        }
-    }
-
-    #[inline]
-    fn add(&mut self, doc: DocId, score: f32, slot: Slot) {
-        debug_assert!((self.base..self.end).contains(&doc));
-        let at = (doc - self.base) as usize;
-        if let Some(list) = slot.list {
-            let best = &mut self.scores[list][at];
-            *best = best.max(score);
-        }
-        self.terms[at] |= slot.terms;
-        self.matched[at / 64] |= 1 << (at % 64);
-    }
-}
 
 /// How the lengths of one field weigh on its scores.
 #[derive(Clone)]
@@ -174,7 +84,7 @@ impl Worth {
 pub(super) fn idf(documents: u64, with_term: u64) -> f32 {
     #[expect(clippy::cast_precision_loss, reason = "a logarithm of a ratio")]
     let (all, with) = (documents.max(with_term) as f32, with_term as f32);
-    (1.0 + (all - with + 0.5) / (with + 0.5)).ln()
+    ((all - with + 0.5) / (with + 0.5)).ln_1p()
 }
 
 /// Where a list's scores go.
@@ -281,7 +191,7 @@ impl Cursor {
     /// Adds every document before the window's end. Returns how many postings were read.
     pub(super) fn add_to(&mut self, window: &mut Window) -> u64 {
         let Self { kind, norms, worth, slot } = self;
-        let end = window.end;
+        let end = window.end();
         match kind {
             CursorKind::Token(token) => token.walk(end, |doc, frequency| {
                 window.add(doc, worth.score(norms.fieldnorm_id(doc), frequency), *slot);

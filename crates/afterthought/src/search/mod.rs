@@ -22,10 +22,12 @@ mod plan;
 mod pool;
 mod request;
 mod run;
+mod scan;
 mod sessions;
 mod snippet;
 mod wanted;
 mod weights;
+mod window;
 mod workspace;
 
 pub use cursor::commit_of;

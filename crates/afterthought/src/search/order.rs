@@ -6,7 +6,7 @@ use std::cmp::Ordering;
 use tantivy::DocId;
 
 use crate::error::Result;
-use crate::index::{NO_TIME, SegmentColumns, Snapshot, flag};
+use crate::index::{Bits, Block, NO_TIME, SegmentColumns, Snapshot, Stretch, Times, flag};
 use crate::model::Tier;
 
 use super::request::{SearchRequest, Sort};
@@ -73,12 +73,23 @@ impl<'a> Order<'a> {
         self.sort == Sort::Relevance
     }
 
-    /// Tells whether no document is of a lower tier.
-    pub(super) fn is_ordinary(&self, columns: &SegmentColumns, doc: DocId) -> bool {
-        self.tiers.is_none_or(|tiers| {
-            columns.flags.get_val(doc) & flag::SUMMARY == 0
-                && tier_of_session(tiers, columns.session_ord.get_val(doc)).is_none()
-        })
+    /// Returns the documents of a stretch, and maybe others, that are of no lower tier.
+    pub(super) fn ordinary(&self, block: &Block, stretch: Stretch) -> Bits {
+        match self.tiers {
+            Some(tiers) if tier_of_session(tiers, u64::from(stretch.session_ord)).is_some() => Bits::NONE,
+            Some(_) => Bits::ALL.without(&block.summaries),
+            None => Bits::ALL,
+        }
+    }
+
+    /// Returns the most that a key's time can be where times are spanned so; beyond all where another thing
+    /// decides.
+    pub(super) fn latest(&self, times: impl FnOnce() -> Times) -> i64 {
+        match self.sort {
+            Sort::Relevance => i64::MAX,
+            Sort::Newest => times().latest.unwrap_or(NO_TIME),
+            Sort::Oldest => times().earliest.map_or(NO_TIME, turned),
+        }
     }
 
     /// Returns a document's key. Its score is read only where it has a say.
@@ -91,11 +102,16 @@ impl<'a> Order<'a> {
             Sort::Relevance | Sort::Newest => key,
             // Turned around, but for the unknown, which comes last in either order.
             Sort::Oldest => {
-                let when = if time == NO_TIME { NO_TIME } else { (!time).max(NO_TIME + 1) };
+                let when = if time == NO_TIME { NO_TIME } else { turned(time) };
                 Key { when, id: !id, session_ord: !session_ord, ..key }
             }
         }
     }
+}
+
+/// Turns a known time around: the earliest comes first, and the unknown stays behind all.
+fn turned(time: i64) -> i64 {
+    (!time).max(NO_TIME + 1)
 }
 
 /// Returns the tier that a hit is said to have, whether or not it counted.

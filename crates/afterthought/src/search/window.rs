@@ -1,0 +1,130 @@
+//! What the lists of a plan say of a stretch of documents: of each the score by list, and which lists
+//! that exclude it hold it.
+
+use tantivy::DocId;
+
+use crate::index::{BLOCK_DOCS, Bits};
+
+use super::lists::Slot;
+
+/// The scores of the documents from `base` to `end`, which lie in one block.
+pub(super) struct Window {
+    /// Its first document's place.
+    block_base: DocId,
+    end: DocId,
+    lists: usize,
+    /// By document, then by list of the plan: the most that any field gives; 0 where the list lacks it.
+    scores: Box<[f32]>,
+    /// Documents that some list holds.
+    matched: Bits,
+    /// By document: the terms of lists that add no score. Empty if the plan has none.
+    unscored: Box<[u64]>,
+    unscored_held: Bits,
+    /// How often documents hold the forms of one list, while it is added.
+    frequencies: Box<[f32]>,
+    counted: Bits,
+}
+
+impl Window {
+    /// Makes room for the lists of a plan.
+    pub(super) fn new(lists: usize, has_unscored: bool) -> Self {
+        Self {
+            block_base: 0,
+            end: 0,
+            lists: lists.max(1),
+            scores: vec![0.0; BLOCK_DOCS * lists.max(1)].into(),
+            matched: Bits::NONE,
+            unscored: vec![0; if has_unscored { BLOCK_DOCS } else { 0 }].into(),
+            unscored_held: Bits::NONE,
+            frequencies: Box::default(),
+            counted: Bits::NONE,
+        }
+    }
+
+    /// Moves to some documents of one block and forgets all others.
+    pub(super) fn move_to(&mut self, base: DocId, end: DocId) {
+        self.clear();
+        self.block_base = base - base % DocId::try_from(BLOCK_DOCS).expect("a small number");
+        self.end = end;
+    }
+
+    fn clear(&mut self) {
+        for (word, bits) in self.matched.0.iter().enumerate().filter(|(_, bits)| **bits != 0) {
+            let _ = bits;
+            self.scores[word * 64 * self.lists..][..64 * self.lists].fill(0.0);
+        }
+        self.matched = Bits::NONE;
+        if !self.unscored_held.is_empty() {
+            self.unscored.fill(0);
+            self.unscored_held = Bits::NONE;
+        }
+    }
+
+    pub(super) fn end(&self) -> DocId {
+        self.end
+    }
+
+    /// Returns the documents that some list holds.
+    pub(super) fn matched(&self) -> &Bits {
+        &self.matched
+    }
+
+    /// Returns a document's scores by list.
+    #[inline]
+    pub(super) fn scores(&self, at: usize) -> &[f32] {
+        &self.scores[at * self.lists..][..self.lists]
+    }
+
+    /// Returns the terms of the lists without scores that hold a document.
+    pub(super) fn unscored(&self, at: usize) -> u64 {
+        self.unscored.get(at).copied().unwrap_or_default()
+    }
+
+    /// Takes in a document of a list; of several scores that it gives, the best counts.
+    #[inline]
+    pub(super) fn add(&mut self, doc: DocId, score: f32, slot: Slot) {
+        let at = self.place(doc);
+        match slot.list {
+            Some(list) => {
+                // However little it counts, it is there.
+                let score = score.max(f32::MIN_POSITIVE);
+                let best = &mut self.scores[at * self.lists + list];
+                if score > *best {
+                    *best = score;
+                }
+                self.matched.insert(at);
+            }
+            None => {
+                self.unscored[at] |= slot.terms;
+                self.unscored_held.insert(at);
+            }
+        }
+    }
+
+    /// Counts a form of a list that is being added.
+    #[inline]
+    pub(super) fn count(&mut self, doc: DocId, frequency: f32) {
+        if self.frequencies.is_empty() {
+            self.frequencies = vec![0.0; BLOCK_DOCS].into();
+        }
+        let at = self.place(doc);
+        self.frequencies[at] += frequency;
+        self.counted.insert(at);
+    }
+
+    /// Adds every document that was counted, once, with the score of its frequency.
+    pub(super) fn add_counted(&mut self, slot: Slot, mut score: impl FnMut(DocId, f32) -> f32) {
+        let counted = std::mem::replace(&mut self.counted, Bits::NONE);
+        counted.each(|at| {
+            let doc = self.block_base + DocId::try_from(at).expect("a place in a block");
+            let frequency = std::mem::take(&mut self.frequencies[at]);
+            self.add(doc, score(doc, frequency), slot);
+        });
+    }
+
+    #[inline]
+    fn place(&self, doc: DocId) -> usize {
+        debug_assert!(doc >= self.block_base && doc < self.end);
+        (doc - self.block_base) as usize
+    }
+}
