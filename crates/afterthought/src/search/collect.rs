@@ -18,12 +18,11 @@
 
 use std::time::Instant;
 
-use tantivy::Term as TantivyTerm;
-
 use crate::error::{Error, ErrorKind, Result};
 use crate::index::{Snapshot, failed};
 use crate::model::Field;
 
+use super::dictionaries::Dictionaries;
 use super::evidence::Evidence;
 use super::explain::Work;
 use super::facets::FacetCounts;
@@ -39,6 +38,7 @@ use super::window::Window;
 
 /// The lists of a plan with their worth, for every segment alike.
 pub(super) struct Ranked<'a> {
+    pub(super) dictionaries: &'a Dictionaries<'a>,
     pub(super) plan: &'a Plan,
     /// In plan order, then field order: scores are summed in this order everywhere.
     pub(super) lists: Vec<RankedList<'a>>,
@@ -65,7 +65,7 @@ pub(super) struct RankedList<'a> {
 impl<'a> Ranked<'a> {
     /// Looks up how much each list is worth in this snapshot.
     pub(super) fn of(
-        snapshot: &Snapshot,
+        dictionaries: &'a Dictionaries<'a>,
         plan: &'a Plan,
         order: Order<'a>,
         request: &'a SearchRequest,
@@ -73,12 +73,12 @@ impl<'a> Ranked<'a> {
         let fields: Vec<(Field, f32, Norms)> = plan
             .fields
             .iter()
-            .map(|(field, boost)| Ok((*field, *boost, Norms::of(snapshot, *field)?)))
+            .map(|(field, boost)| Ok((*field, *boost, Norms::of(dictionaries, *field)?)))
             .collect::<Result<_>>()?;
         let mut lists = Vec::new();
         let mut telling = vec![0.0_f32; plan.terms.len()];
         for (number, list) in plan.lists.iter().enumerate() {
-            let idf = rarity(snapshot, list, &fields)?;
+            let idf = rarity(dictionaries, list, &fields)?;
             let is_one = list.terms.is_power_of_two();
             for (_, term) in telling.iter_mut().enumerate().filter(|(bit, _)| list.terms >> bit & 1 == 1) {
                 // A list of several terms stands for one that has none of its own.
@@ -95,7 +95,7 @@ impl<'a> Ranked<'a> {
         if share > 0.0 {
             for pair in plan.pairs.iter().enumerate() {
                 // A phrase is worth the mean of its words, not their sum: boosts then compare.
-                let idf = rarity(snapshot, pair.1, &fields)? / 2.0;
+                let idf = rarity(dictionaries, pair.1, &fields)? / 2.0;
                 push_fields(&mut pairs, &fields, pair, share * pair.1.weight, idf);
             }
         }
@@ -105,7 +105,7 @@ impl<'a> Ranked<'a> {
         let all = plan.lists.iter().fold(0, |all, list| all | list.terms);
         let is_any_wanted = plan.lists.iter().all(|list| list.terms != 0)
             && matches!(plan.wanted, Wanted::Leaf(any) if any & all == all);
-        Ok(Self { plan, lists, pairs, excluded, telling, is_any_wanted, order, request })
+        Ok(Self { dictionaries, plan, lists, pairs, excluded, telling, is_any_wanted, order, request })
     }
 
     /// Returns the terms that no searched field of any document holds.
@@ -174,17 +174,16 @@ pub(super) fn any(mut of: impl Iterator<Item = Result<bool>>) -> Result<bool> {
 
 /// A word is as rare as it is in the field that holds it most: rare titles do not make it rare.
 /// A phrase tells as much as its words together.
-fn rarity(snapshot: &Snapshot, list: &List, fields: &[(Field, f32, Norms)]) -> Result<f32> {
-    let searcher = snapshot.searcher();
+fn rarity(dictionaries: &Dictionaries<'_>, list: &List, fields: &[(Field, f32, Norms)]) -> Result<f32> {
+    let searcher = dictionaries.snapshot.searcher();
     let documents: u64 = searcher.segment_readers().iter().map(|segment| u64::from(segment.max_doc())).sum();
     let most = |tokens: &mut dyn Iterator<Item = &String>| -> Result<u64> {
-        let handles = fields.iter().filter(|(field, ..)| list.fields.holds(*field));
-        let handles: Vec<_> = handles.map(|(field, ..)| snapshot.fields().text(*field)).collect();
-        let mut with = vec![0; handles.len()];
+        let fields: Vec<Field> =
+            fields.iter().map(|(field, ..)| *field).filter(|field| list.fields.holds(*field)).collect();
+        let mut with = vec![0; fields.len()];
         for token in tokens {
-            for (with, handle) in with.iter_mut().zip(&handles) {
-                let term = TantivyTerm::from_field_text(*handle, token);
-                *with += searcher.doc_freq(&term).map_err(failed)?;
+            for (with, field) in with.iter_mut().zip(&fields) {
+                *with += dictionaries.documents(*field, token)?;
             }
         }
         Ok(with.into_iter().max().unwrap_or(0).min(documents))

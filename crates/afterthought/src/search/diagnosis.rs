@@ -14,6 +14,7 @@ use crate::text::{Analyzer, Kind};
 
 use super::collect::{Ranked, Watch, any, collect};
 use super::explain::Work;
+use super::dictionaries::Dictionaries;
 use super::facets::{Facet, FacetCounts};
 use super::filter::{Filter, cause};
 use super::gather::Gathered;
@@ -94,8 +95,9 @@ pub(super) fn diagnose(
         return Ok(None);
     }
     let mut plan = Plan::of(query, request, reading);
-    plan.expand(snapshot)?;
-    let ranked = Ranked::of(snapshot, &plan, Order::of(snapshot, request)?, request)?;
+    let dictionaries = Dictionaries::of(snapshot);
+    plan.expand(&dictionaries)?;
+    let ranked = Ranked::of(&dictionaries, &plan, Order::of(snapshot, request)?, request)?;
     let mut diagnosis = Diagnosis { hidden_current: outcome.current, ..Diagnosis::default() };
     let mut warnings = Vec::new();
     let mut compared = 0;
@@ -192,8 +194,9 @@ fn elsewhere(asked: &Asked<'_>, reading: Reading, filter: &Filter) -> Result<Vec
     for origin in Origin::ALL {
         let request = SearchRequest { origins: vec![origin], ..request.clone() };
         let mut plan = Plan::of(query, &request, reading);
-        plan.expand(snapshot)?;
-        let ranked = Ranked::of(snapshot, &plan, Order::of(snapshot, &request)?, &request)?;
+        let dictionaries = Dictionaries::of(snapshot);
+        plan.expand(&dictionaries)?;
+        let ranked = Ranked::of(&dictionaries, &plan, Order::of(snapshot, &request)?, &request)?;
         let mut watch = Watch { facets: FacetCounts::of(&[Facet::Role]), ..Watch::default() };
         count(asked, &ranked, &anyone, &mut watch)?;
         let roles = watch.facets.by_role();

@@ -3,10 +3,10 @@
 use serde::Serialize;
 
 use crate::error::Result;
-use crate::index::Snapshot;
 use crate::model::Field;
 
 use super::collect::{Ranked, RankedList, quantised, sum_of_best};
+use super::dictionaries::Dictionaries;
 use super::forms::Forms;
 use super::gather::Found;
 use super::lists::{Cursor, Slot};
@@ -103,18 +103,17 @@ pub(super) struct Account<'a> {
 impl<'a> Account<'a> {
     /// Recomputes what a hit holds, in the order in which it was summed.
     pub(super) fn of(
-        snapshot: &Snapshot,
         ranked: &'a Ranked<'_>,
         evidence: &'a [f32],
         found: &Found,
     ) -> Result<Self> {
         let mut parts = Vec::new();
         for list in &ranked.lists {
-            parts.extend(part(snapshot, list, found, false)?);
+            parts.extend(part(ranked.dictionaries, list, found, false)?);
         }
         let held = parts.iter().fold(0, |held, part: &Part| held | part.terms);
         for pair in ranked.pairs.iter().filter(|pair| pair.list.terms & !held == 0) {
-            parts.extend(part(snapshot, pair, found, true)?);
+            parts.extend(part(ranked.dictionaries, pair, found, true)?);
         }
         let account = Self { ranked, parts, evidence };
         let (score, ranked_as) = (account.score(), found.key.score);
@@ -185,11 +184,9 @@ impl<'a> Account<'a> {
     }
 }
 
-fn part(snapshot: &Snapshot, list: &RankedList<'_>, found: &Found, is_pair: bool) -> Result<Option<Part>> {
-    let segment = snapshot.searcher().segment_reader(found.segment);
-    let field = snapshot.fields().text(list.field);
+fn part(dictionaries: &Dictionaries<'_>, list: &RankedList<'_>, found: &Found, is_pair: bool) -> Result<Option<Part>> {
     let slot = Slot { list: Some(list.number), terms: list.list.terms };
-    let cursor = Cursor::check(segment, field, &list.list.sought, list.worth.clone(), slot)?;
+    let cursor = Cursor::check(dictionaries, found.segment as usize, list, slot)?;
     let Some((frequency, length, score)) = cursor.and_then(|mut cursor| cursor.at(found.doc)) else {
         return Ok(None);
     };

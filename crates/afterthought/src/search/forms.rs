@@ -7,6 +7,7 @@
 use std::collections::HashMap;
 
 use tantivy::Term as TantivyTerm;
+use tantivy::postings::TermInfo;
 use tantivy::query::FuzzyTermQuery;
 use tantivy::termdict::TermDictionary;
 
@@ -16,6 +17,7 @@ use crate::limits::{QUERY_FORMS_COMPARED_MAX, QUERY_FORMS_MAX};
 use crate::model::{Field, Warning};
 use crate::text::Inflection;
 
+use super::dictionaries::Dictionaries;
 use super::plan::{List, Plan, Sought};
 
 /// What one more edit leaves of a form's weight.
@@ -48,7 +50,8 @@ pub(super) struct Forms {
 
 impl Plan {
     /// Looks up what patterns stand for in a snapshot.
-    pub(super) fn expand(&mut self, snapshot: &Snapshot) -> Result<()> {
+    pub(super) fn expand(&mut self, dictionaries: &Dictionaries<'_>) -> Result<()> {
+        let snapshot = dictionaries.snapshot;
         let searched: Vec<Field> = self.fields.iter().map(|(field, _)| *field).collect();
         let mut cuts = Vec::new();
         for list in self.lists.iter_mut().chain(&mut self.excluded) {
@@ -64,7 +67,7 @@ impl Plan {
             }
             let fields: Vec<Field> =
                 searched.iter().copied().filter(|field| list.fields.holds(*field)).collect();
-            let Expansion { forms, all, compared } = gather(snapshot, &fields, pattern)?;
+            let Expansion { forms, all, compared } = gather(dictionaries, &fields, pattern)?;
             if forms.len() < all {
                 cuts.push(format!(
                     "{label} stands for {all} words; the {} most frequent were searched",
@@ -105,36 +108,39 @@ struct Expansion {
 }
 
 /// Looks up what a pattern stands for.
-fn gather(snapshot: &Snapshot, fields: &[Field], pattern: &Pattern) -> Result<Expansion> {
+fn gather(dictionaries: &Dictionaries<'_>, fields: &[Field], pattern: &Pattern) -> Result<Expansion> {
     let mut compared = 0;
     let mut found: HashMap<String, Found> = HashMap::new();
     let mut forms = None;
     if let Pattern::Word(word, _) = pattern {
         forms = Inflection::of(word);
-        found.insert(word.clone(), Found { documents: u64::MAX, weight: 1.0 });
+        found.insert(word.clone(), Found { documents: u64::MAX, weight: 1.0, entries: Vec::new() });
     }
     for field in fields {
-        let handle = snapshot.fields().text(*field);
-        for segment in snapshot.searcher().segment_readers() {
-            let index = segment.inverted_index(handle).map_err(failed)?;
-            let mut add = |key: &[u8], documents: u32, weight: f32| {
+        let handle = dictionaries.snapshot.fields().text(*field);
+        for (segment, index) in dictionaries.indexes(*field)?.iter().enumerate() {
+            let mut add = |key: &[u8], entry: &TermInfo, weight: f32| {
                 let Ok(word) = std::str::from_utf8(key) else { return };
-                let form = found.entry(word.to_owned()).or_insert(Found { documents: 0, weight });
-                form.documents = form.documents.saturating_add(u64::from(documents));
+                if !found.contains_key(word) {
+                    found.insert(word.to_owned(), Found { documents: 0, weight, entries: Vec::new() });
+                }
+                let Some(form) = found.get_mut(word) else { return };
+                form.documents = form.documents.saturating_add(u64::from(entry.doc_freq));
                 form.weight = form.weight.max(weight);
+                form.entries.push((*field, segment, entry.clone()));
             };
             match pattern {
                 Pattern::Prefix(prefix) => {
-                    begin_with(index.terms(), prefix, &mut compared, &mut |word, documents| {
-                        add(word, documents, 1.0);
+                    begin_with(index.terms(), prefix, &mut compared, &mut |word, entry| {
+                        add(word, entry, 1.0);
                     })?;
                 }
                 Pattern::Word(word, weight) if PROSE.contains(field) => {
                     let Some(forms) = &forms else { continue };
-                    begin_with(index.terms(), forms.prefix(), &mut compared, &mut |form, documents| {
+                    begin_with(index.terms(), forms.prefix(), &mut compared, &mut |form, entry| {
                         let is_form = std::str::from_utf8(form).is_ok_and(|form| forms.holds(form));
                         if is_form && form != word.as_bytes() {
-                            add(form, documents, *weight);
+                            add(form, entry, *weight);
                         }
                     })?;
                 }
@@ -152,6 +158,20 @@ fn gather(snapshot: &Snapshot, fields: &[Field], pattern: &Pattern) -> Result<Ex
         found_b.documents.cmp(&found_a.documents).then_with(|| a.cmp(b))
     });
     forms.truncate(QUERY_FORMS_MAX);
+    // The word itself was not walked over, and is looked up when it is needed.
+    // Of a walk that was cut short some entries are missing.
+    let is_whole = compared < QUERY_FORMS_COMPARED_MAX;
+    let is_walked = |word: &str| is_whole && !matches!(pattern, Pattern::Word(typed, _) if typed == word);
+    for (word, found) in forms.iter().filter(|(word, _)| is_walked(word)) {
+        for field in fields {
+            let of_field = found.entries.iter().filter(|(of, ..)| of == field);
+            let entries: Vec<_> = of_field.map(|(_, segment, entry)| (*segment, entry.clone())).collect();
+            let is_prose = !matches!(pattern, Pattern::Word(..)) || PROSE.contains(field);
+            if is_prose {
+                dictionaries.know(*field, word, &entries);
+            }
+        }
+    }
     let forms = forms.into_iter().map(|(word, found)| (word, found.weight)).collect();
     Ok(Expansion { forms, all, compared })
 }
@@ -168,13 +188,15 @@ fn sessions(snapshot: &Snapshot, part: &str) -> Result<(Vec<TantivyTerm>, usize)
 struct Found {
     documents: u64,
     weight: f32,
+    /// What the dictionaries of fields say of it, by segment.
+    entries: Vec<(Field, usize, TermInfo)>,
 }
 
 fn begin_with(
     dictionary: &TermDictionary,
     prefix: &str,
     compared: &mut usize,
-    add: &mut impl FnMut(&[u8], u32),
+    add: &mut impl FnMut(&[u8], &TermInfo),
 ) -> Result<()> {
     let mut words =
         dictionary.range().ge(prefix.as_bytes()).into_stream().map_err(|error| failed(error.into()))?;
@@ -183,7 +205,7 @@ fn begin_with(
         && words.key().starts_with(prefix.as_bytes())
     {
         *compared += 1;
-        add(words.key(), words.value().doc_freq);
+        add(words.key(), words.value());
     }
     Ok(())
 }
@@ -193,7 +215,7 @@ fn near_spellings(
     dictionary: &TermDictionary,
     term: &TantivyTerm,
     edits: u8,
-    add: &mut impl FnMut(&[u8], u32, f32),
+    add: &mut impl FnMut(&[u8], &TermInfo, f32),
 ) -> Result<()> {
     let mut nearer = std::collections::HashSet::new();
     for distance in 0..=edits {
@@ -201,7 +223,7 @@ fn near_spellings(
         let mut words = dictionary.search(automaton).into_stream().map_err(|error| failed(error.into()))?;
         while words.advance() {
             if nearer.insert(words.key().to_vec()) {
-                add(words.key(), words.value().doc_freq, EDIT_WEIGHT.powi(i32::from(distance)));
+                add(words.key(), words.value(), EDIT_WEIGHT.powi(i32::from(distance)));
             }
         }
     }

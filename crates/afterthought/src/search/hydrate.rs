@@ -103,7 +103,7 @@ impl<'a> HitMaker<'a> {
     }
 
     fn account(&self, found: &Found) -> Result<Account<'a>> {
-        Account::of(self.snapshot, self.ranked, self.evidence.of(found.session_ord), found)
+        Account::of(self.ranked, self.evidence.of(found.session_ord), found)
     }
 
     fn hit(&mut self, found: &Found, shown: Shown<'_>) -> Result<Hit> {

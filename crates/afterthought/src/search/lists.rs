@@ -17,9 +17,11 @@ use tantivy::schema::IndexRecordOption;
 use tantivy::{DocId, DocSet, SegmentReader, TERMINATED};
 
 use crate::error::Result;
-use crate::index::{Snapshot, failed};
+use crate::index::failed;
 use crate::model::Field;
 
+use super::collect::RankedList;
+use super::dictionaries::Dictionaries;
 use super::forms::Forms;
 use super::near::{Places, near};
 use super::plan::Sought;
@@ -40,12 +42,9 @@ pub(super) struct Norms {
 
 impl Norms {
     /// Measures a field over the whole snapshot.
-    pub(super) fn of(snapshot: &Snapshot, field: Field) -> Result<Self> {
-        let handle = snapshot.fields().text(field);
-        let mut tokens = 0;
-        for segment in snapshot.searcher().segment_readers() {
-            tokens += segment.inverted_index(handle).map_err(failed)?.total_num_tokens();
-        }
+    pub(super) fn of(dictionaries: &Dictionaries<'_>, field: Field) -> Result<Self> {
+        let snapshot = dictionaries.snapshot;
+        let tokens: u64 = dictionaries.indexes(field)?.iter().map(|index| index.total_num_tokens()).sum();
         let has = tantivy::Term::from_field_u64(snapshot.fields().has, field as u64);
         let documents = snapshot.searcher().doc_freq(&has).map_err(failed)?;
         #[expect(clippy::cast_precision_loss, reason = "an average")]
@@ -117,13 +116,12 @@ enum CursorKind {
 impl Cursor {
     /// Opens a list to walk; `None` if the segment has no document of it.
     pub(super) fn walk(
-        segment: &SegmentReader,
-        field: tantivy::schema::Field,
-        sought: &Sought,
-        worth: Worth,
+        dictionaries: &Dictionaries<'_>,
+        segment: usize,
+        list: &RankedList<'_>,
         slot: Slot,
     ) -> Result<Option<Self>> {
-        let cursor = Self::check(segment, field, sought, worth, slot)?;
+        let cursor = Self::check(dictionaries, segment, list, slot)?;
         Ok(cursor.map(|mut cursor| {
             if let CursorKind::Check(matcher) = cursor.kind {
                 cursor.kind = CursorKind::Phrase(PhraseCursor::over(matcher));
@@ -134,36 +132,39 @@ impl Cursor {
 
     /// Opens a list to ask for single documents; `None` if the segment has no document of it.
     pub(super) fn check(
-        segment: &SegmentReader,
-        field: tantivy::schema::Field,
-        sought: &Sought,
-        worth: Worth,
+        dictionaries: &Dictionaries<'_>,
+        segment: usize,
+        list: &RankedList<'_>,
         slot: Slot,
     ) -> Result<Option<Self>> {
-        let open = || -> tantivy::Result<Option<Self>> {
-            let Some(norms) = segment.fieldnorms_readers().get_field(field)? else { return Ok(None) };
-            let kind = match sought {
-                Sought::Token(token) => TokenCursor::open(segment, field, token)?.map(CursorKind::Token),
-                Sought::Forms(Forms { forms, .. }) => {
-                    let mut cursors = Vec::new();
-                    for (token, weight) in forms {
-                        let cursor = TokenCursor::open(segment, field, token)?;
-                        cursors.extend(cursor.map(|cursor| (cursor, *weight)));
-                    }
-                    (!cursors.is_empty()).then_some(CursorKind::Forms(cursors))
+        let field = list.field;
+        let kind = match &list.list.sought {
+            Sought::Token(token) => {
+                TokenCursor::open(dictionaries, segment, field, token)?.map(CursorKind::Token)
+            }
+            Sought::Forms(Forms { forms, .. }) => {
+                let mut cursors = Vec::new();
+                for (token, weight) in forms {
+                    let cursor = TokenCursor::open(dictionaries, segment, field, token)?;
+                    cursors.extend(cursor.map(|cursor| (cursor, *weight)));
                 }
-                Sought::Sessions(_, sessions) => {
-                    SessionCursor::open(segment, sessions)?.map(CursorKind::Sessions)
-                }
-                // Nothing, until the dictionaries say what it stands for.
-                Sought::Pattern(..) => None,
-                Sought::Phrase(phrase, slop) => {
-                    PhraseMatcher::open(segment, field, phrase, *slop)?.map(CursorKind::Check)
-                }
-            };
-            Ok(kind.map(|kind| Self { kind, norms, worth, slot }))
+                (!cursors.is_empty()).then_some(CursorKind::Forms(cursors))
+            }
+            Sought::Sessions(_, sessions) => {
+                let reader = &dictionaries.snapshot.searcher().segment_readers()[segment];
+                SessionCursor::open(reader, sessions).map_err(failed)?.map(CursorKind::Sessions)
+            }
+            // Nothing, until the dictionaries say what it stands for.
+            Sought::Pattern(..) => None,
+            Sought::Phrase(phrase, slop) => {
+                PhraseMatcher::open(dictionaries, segment, field, phrase, *slop)?.map(CursorKind::Check)
+            }
         };
-        open().map_err(failed)
+        let Some(kind) = kind else { return Ok(None) };
+        let snapshot = dictionaries.snapshot;
+        let reader = &snapshot.searcher().segment_readers()[segment];
+        let norms = reader.fieldnorms_readers().get_field(snapshot.fields().text(field)).map_err(failed)?;
+        Ok(norms.map(|norms| Self { kind, norms, worth: list.worth.clone(), slot }))
     }
 
     /// Moves to the first document at or after `doc`.
@@ -249,10 +250,6 @@ impl Cursor {
         Some((frequency, FieldNormReader::id_to_fieldnorm(norm_id), self.worth.score(norm_id, frequency)))
     }
 
-    pub(super) fn worth(&self) -> &Worth {
-        &self.worth
-    }
-
     pub(super) fn slot(&self) -> Slot {
         self.slot
     }
@@ -267,13 +264,12 @@ struct TokenCursor {
 
 impl TokenCursor {
     fn open(
-        segment: &SegmentReader,
-        field: tantivy::schema::Field,
+        dictionaries: &Dictionaries<'_>,
+        segment: usize,
+        field: Field,
         token: &str,
-    ) -> tantivy::Result<Option<Self>> {
-        let term = tantivy::Term::from_field_text(field, token);
-        let postings =
-            segment.inverted_index(field)?.read_block_postings(&term, IndexRecordOption::WithFreqs)?;
+    ) -> Result<Option<Self>> {
+        let postings = dictionaries.postings(segment, field, token)?;
         Ok(postings.map(|postings| Self { postings, at: 0 }))
     }
 
@@ -417,16 +413,15 @@ struct PhraseMatcher {
 
 impl PhraseMatcher {
     fn open(
-        segment: &SegmentReader,
-        field: tantivy::schema::Field,
+        dictionaries: &Dictionaries<'_>,
+        segment: usize,
+        field: Field,
         phrase: &[(u32, String)],
         slop: u32,
-    ) -> tantivy::Result<Option<Self>> {
-        let index = segment.inverted_index(field)?;
+    ) -> Result<Option<Self>> {
         let mut tokens = Vec::with_capacity(phrase.len());
         for (distance, token) in phrase {
-            let term = tantivy::Term::from_field_text(field, token);
-            match index.read_postings(&term, IndexRecordOption::WithFreqsAndPositions)? {
+            match dictionaries.positions(segment, field, token)? {
                 Some(postings) => tokens.push((*distance, postings)),
                 None => return Ok(None),
             }

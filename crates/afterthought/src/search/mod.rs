@@ -4,6 +4,7 @@
 mod collect;
 mod cursor;
 mod diagnosis;
+mod dictionaries;
 mod evidence;
 mod explain;
 mod facets;

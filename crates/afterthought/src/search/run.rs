@@ -14,6 +14,7 @@ use crate::query::{Query, parse};
 
 use super::collect::{Collected, Ranked, Watch, collect};
 use super::cursor::{Place, request_hash};
+use super::dictionaries::Dictionaries;
 use super::diagnosis::{Outcome, diagnose};
 use super::explain::Work;
 use super::facets::FacetCounts;
@@ -110,9 +111,10 @@ struct Answered {
 fn answer(asked: &Asked<'_>, fetch: Fetch<'_>, reading: Reading, filter: &mut Filter) -> Result<Answered> {
     let request = asked.request;
     let mut plan = Plan::of(asked.query, request, reading);
-    plan.expand(asked.snapshot)?;
+    let dictionaries = Dictionaries::of(asked.snapshot);
+    plan.expand(&dictionaries)?;
     let order = Order::of(asked.snapshot, request)?;
-    let ranked = Ranked::of(asked.snapshot, &plan, order, request)?;
+    let ranked = Ranked::of(&dictionaries, &plan, order, request)?;
     let mut work = Work::default();
     let Filled { collected, hits, last, stale, watch } = fill(asked, fetch, &ranked, filter, &mut work)?;
     let next = next_place(asked, &collected, hits.len(), last, filter);

@@ -1,20 +1,19 @@
 //! Two passes over one segment: one counts and says what its stretches can come to, the other ranks some
 //! of them.
 
-use tantivy::schema::Field as TantivyField;
 use tantivy::{DocId, SegmentReader, TERMINATED};
 
 use crate::error::Result;
 use crate::index::{BLOCK_DOCS, Bits, SegmentColumns, Snapshot, Stretch};
 
 use super::collect::{Candidate, Ranked, RankedList, Watch, quantised, sum_of_best};
+use super::dictionaries::Dictionaries;
 use super::evidence::Evidence;
 use super::explain::Work;
 use super::facets::SegmentFacets;
 use super::filter::{Filter, SegmentFilter, cause};
 use super::gather::{Bound, Found, Gathered};
-use super::lists::{Cursor, Slot, Worth};
-use super::plan::Sought;
+use super::lists::{Cursor, Slot};
 use super::window::Window;
 
 /// What the first pass adds up over all segments.
@@ -73,7 +72,6 @@ impl Coverage {
 
 /// One segment, as a search reads it.
 pub(super) struct Scan<'a> {
-    snapshot: &'a Snapshot,
     segment: &'a SegmentReader,
     ranked: &'a Ranked<'a>,
     filter: SegmentFilter<'a>,
@@ -92,7 +90,6 @@ impl<'a> Scan<'a> {
     ) -> Result<Self> {
         let (segment, columns) = (&snapshot.searcher().segment_readers()[ord], snapshot.columns(ord)?);
         Ok(Self {
-            snapshot,
             segment,
             ranked,
             filter: SegmentFilter::of(filter, segment, columns)?,
@@ -319,13 +316,12 @@ impl<'a> Scan<'a> {
         &self,
         lists: &[RankedList<'_>],
         adds: bool,
-        open: impl Fn(&SegmentReader, TantivyField, &Sought, Worth, Slot) -> Result<Option<Cursor>>,
+        open: impl Fn(&Dictionaries<'_>, usize, &RankedList<'_>, Slot) -> Result<Option<Cursor>>,
     ) -> Result<Vec<Cursor>> {
         let mut cursors = Vec::with_capacity(lists.len());
         for ranked in lists {
-            let field = self.snapshot.fields().text(ranked.field);
             let slot = Slot { list: adds.then_some(ranked.number), terms: ranked.list.terms };
-            cursors.extend(open(self.segment, field, &ranked.list.sought, ranked.worth.clone(), slot)?);
+            cursors.extend(open(self.ranked.dictionaries, self.ord as usize, ranked, slot)?);
         }
         Ok(cursors)
     }

@@ -1,0 +1,109 @@
+//! What the dictionaries of a snapshot say of tokens. A search asks for the same ones when it weighs words,
+//! walks their postings, ranks and explains: each is looked up once.
+
+use std::cell::{OnceCell, RefCell};
+use std::collections::HashMap;
+use std::rc::Rc;
+use std::sync::Arc;
+
+use tantivy::Term as TantivyTerm;
+use tantivy::index::InvertedIndexReader;
+use tantivy::postings::{BlockSegmentPostings, SegmentPostings, TermInfo};
+use tantivy::schema::IndexRecordOption;
+
+use crate::error::Result;
+use crate::index::{Snapshot, failed};
+use crate::model::Field;
+
+/// A token's entries by segment; `None` where the segment lacks it.
+type Entries = Rc<[Option<TermInfo>]>;
+
+/// The dictionaries of every field, by segment.
+pub(super) struct Dictionaries<'a> {
+    pub(super) snapshot: &'a Snapshot,
+    fields: [FieldDictionaries; Field::ALL.len()],
+}
+
+#[derive(Default)]
+struct FieldDictionaries {
+    indexes: OnceCell<Vec<Arc<InvertedIndexReader>>>,
+    known: RefCell<HashMap<String, Entries>>,
+}
+
+impl<'a> Dictionaries<'a> {
+    /// Opens nothing yet.
+    pub(super) fn of(snapshot: &'a Snapshot) -> Self {
+        Self { snapshot, fields: Field::ALL.map(|_| FieldDictionaries::default()) }
+    }
+
+    /// Returns the indexes of a field, by segment.
+    pub(super) fn indexes(&self, field: Field) -> Result<&[Arc<InvertedIndexReader>]> {
+        let kept = &self.fields[field as usize].indexes;
+        if let Some(indexes) = kept.get() {
+            return Ok(indexes);
+        }
+        let handle = self.snapshot.fields().text(field);
+        let segments = self.snapshot.searcher().segment_readers().iter();
+        let indexes = segments.map(|segment| segment.inverted_index(handle)).collect::<tantivy::Result<_>>();
+        let indexes = indexes.map_err(failed)?;
+        Ok(kept.get_or_init(|| indexes))
+    }
+
+    /// Returns in how many documents a field holds a token, deleted ones too.
+    pub(super) fn documents(&self, field: Field, token: &str) -> Result<u64> {
+        let entries = self.entries(field, token)?;
+        Ok(entries.iter().flatten().map(|entry| u64::from(entry.doc_freq)).sum())
+    }
+
+    /// Opens the postings of a token with frequencies; `None` where the segment lacks it.
+    pub(super) fn postings(
+        &self,
+        segment: usize,
+        field: Field,
+        token: &str,
+    ) -> Result<Option<BlockSegmentPostings>> {
+        let entries = self.entries(field, token)?;
+        let index = &self.indexes(field)?[segment];
+        let open = |entry| {
+            index.read_block_postings_from_terminfo(entry, IndexRecordOption::WithFreqs)
+        };
+        entries[segment].as_ref().map(open).transpose().map_err(|error| failed(error.into()))
+    }
+
+    /// Opens the postings of a token with positions; `None` where the segment lacks it.
+    pub(super) fn positions(
+        &self,
+        segment: usize,
+        field: Field,
+        token: &str,
+    ) -> Result<Option<SegmentPostings>> {
+        let entries = self.entries(field, token)?;
+        let index = &self.indexes(field)?[segment];
+        let open = |entry| {
+            index.read_postings_from_terminfo(entry, IndexRecordOption::WithFreqsAndPositions)
+        };
+        entries[segment].as_ref().map(open).transpose().map_err(|error| failed(error.into()))
+    }
+
+    /// Takes in what a walk over the dictionaries of a field said of a token.
+    pub(super) fn know(&self, field: Field, token: &str, found: &[(usize, TermInfo)]) {
+        let mut entries = vec![None; self.snapshot.segments()];
+        for (segment, entry) in found {
+            entries[*segment] = Some(entry.clone());
+        }
+        self.fields[field as usize].known.borrow_mut().insert(token.to_owned(), entries.into());
+    }
+
+    fn entries(&self, field: Field, token: &str) -> Result<Entries> {
+        let of_field = &self.fields[field as usize];
+        if let Some(entries) = of_field.known.borrow().get(token) {
+            return Ok(Rc::clone(entries));
+        }
+        let term = TantivyTerm::from_field_text(self.snapshot.fields().text(field), token);
+        let entries = self.indexes(field)?.iter().map(|index| index.get_term_info(&term));
+        let entries: Entries =
+            entries.collect::<std::io::Result<_>>().map_err(|error| failed(error.into()))?;
+        of_field.known.borrow_mut().insert(token.to_owned(), Rc::clone(&entries));
+        Ok(entries)
+    }
+}
