@@ -19,7 +19,7 @@
 use std::time::Instant;
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::index::{Snapshot, failed};
+use crate::index::{Snapshot, Stretch, failed};
 use crate::model::Field;
 
 use super::dictionaries::Dictionaries;
@@ -29,10 +29,11 @@ use super::facets::FacetCounts;
 use super::filter::{Filter, cause};
 use super::gather::{Bound, Found, Gathered};
 use super::lists::{Norms, Worth, idf};
+use super::neighbours::Most;
 use super::order::Order;
 use super::plan::{List, Plan, Sought};
 use super::request::SearchRequest;
-use super::scan::{Scan, Tally};
+use super::scan::{Ranking, Scan, Tally};
 use super::wanted::Wanted;
 use super::window::Window;
 
@@ -43,6 +44,8 @@ pub(super) struct Ranked<'a> {
     /// In plan order, then field order: scores are summed in this order everywhere.
     pub(super) lists: Vec<RankedList<'a>>,
     pub(super) pairs: Vec<RankedList<'a>>,
+    /// The most that each pair can add.
+    pub(super) bonuses: Vec<Most>,
     pub(super) excluded: Vec<RankedList<'a>>,
     /// How much each term tells, by bit.
     pub(super) telling: Vec<f32>,
@@ -102,10 +105,11 @@ impl<'a> Ranked<'a> {
         let mut excluded = Vec::new();
         let each = plan.excluded.iter().enumerate();
         each.for_each(|list| push_fields(&mut excluded, &fields, list, 0.0, 0.0));
+        let bonuses = Most::of(&pairs, &lists);
         let all = plan.lists.iter().fold(0, |all, list| all | list.terms);
         let is_any_wanted = plan.lists.iter().all(|list| list.terms != 0)
             && matches!(plan.wanted, Wanted::Leaf(any) if any & all == all);
-        Ok(Self { dictionaries, plan, lists, pairs, excluded, telling, is_any_wanted, order, request })
+        Ok(Self { dictionaries, plan, lists, pairs, bonuses, excluded, telling, is_any_wanted, order, request })
     }
 
     /// Returns the terms that no searched field of any document holds.
@@ -259,11 +263,23 @@ pub(super) struct Watch {
 pub(super) struct Candidate {
     pub(super) segment: u32,
     pub(super) block: usize,
-    pub(super) from: u16,
-    pub(super) to: u16,
-    pub(super) session_ord: u32,
+    pub(super) stretch: Stretch,
     /// No document of it comes first to more.
     pub(super) bound: Bound,
+    /// Where its documents are kept, from and to; `None` where its lists are to be read again.
+    pub(super) kept: Option<(u32, u32)>,
+}
+
+/// A document that counts.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Weighed {
+    /// Its place in the block.
+    pub(super) at: u16,
+    /// Of its words, without neighbours.
+    pub(super) score: f32,
+    /// The most that neighbours add.
+    pub(super) bonus: f32,
+    pub(super) terms: u64,
 }
 
 /// Collects what is best into `gathered`, and counts into `watch`. Fails at the deadline.
@@ -286,9 +302,9 @@ pub(super) fn collect(
         scans.push(scan);
     }
     let coverage = tally.coverage.best;
-    let Tally { mut gathered, total, matched, evidence, mut candidates, .. } = tally;
+    let Tally { mut gathered, total, matched, evidence, mut candidates, kept, .. } = tally;
     for candidate in &mut candidates {
-        candidate.bound.add(ranked, &evidence, candidate.session_ord);
+        candidate.bound.add(ranked, &evidence, candidate.stretch.session_ord);
     }
     let mut rest = &mut *candidates;
     let mut size = if ranked.request.prune { BATCH_FIRST } else { rest.len() };
@@ -298,10 +314,11 @@ pub(super) fn collect(
         if ranked.request.prune && most.is_none_or(|most| gathered.is_settled(most)) {
             break;
         }
-        batch.sort_unstable_by_key(|candidate| (candidate.segment, candidate.block, candidate.from));
+        batch.sort_unstable_by_key(|candidate| (candidate.segment, candidate.block, candidate.stretch.from));
         for of_segment in batch.chunk_by(|a, b| a.segment == b.segment) {
             let scan = &mut scans[of_segment[0].segment as usize];
-            scan.rank(of_segment, &mut window, &evidence, &mut gathered, work, || check(deadline))?;
+            let ranking = Ranking { evidence: &evidence, kept: &kept, gathered: &mut gathered, work };
+            scan.rank(of_segment, &mut window, ranking, || check(deadline))?;
         }
         (rest, size) = (later, size * BATCH_GROWTH);
     }

@@ -17,6 +17,7 @@ mod lineage;
 mod lists;
 mod near;
 mod nearest;
+mod neighbours;
 mod order;
 mod page;
 mod plan;

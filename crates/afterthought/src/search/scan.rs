@@ -6,7 +6,7 @@ use tantivy::{DocId, SegmentReader, TERMINATED};
 use crate::error::Result;
 use crate::index::{BLOCK_DOCS, Bits, SegmentColumns, Snapshot, Stretch};
 
-use super::collect::{Candidate, Ranked, RankedList, Watch, quantised, sum_of_best};
+use super::collect::{Candidate, Ranked, RankedList, Watch, Weighed, quantised, sum_of_best};
 use super::dictionaries::Dictionaries;
 use super::evidence::Evidence;
 use super::explain::Work;
@@ -14,6 +14,7 @@ use super::facets::SegmentFacets;
 use super::filter::{Filter, SegmentFilter, cause};
 use super::gather::{Bound, Found, Gathered};
 use super::lists::{Cursor, Slot};
+use super::neighbours;
 use super::window::Window;
 
 /// What the first pass adds up over all segments.
@@ -25,6 +26,9 @@ pub(super) struct Tally<'a> {
     pub(super) evidence: Evidence,
     pub(super) coverage: Coverage,
     pub(super) candidates: Vec<Candidate>,
+    /// Documents of the candidates that have neighbours to look for: reading their lists again would cost
+    /// more. At most [`KEPT_DOCS_MAX`].
+    pub(super) kept: Vec<Weighed>,
     /// The best scores of one stretch, by list.
     best: Vec<f32>,
 }
@@ -40,6 +44,7 @@ impl<'a> Tally<'a> {
             evidence: Evidence::new(lists),
             coverage: Coverage::default(),
             candidates: Vec::new(),
+            kept: Vec::new(),
             best: vec![0.0; lists],
         }
     }
@@ -70,6 +75,17 @@ impl Coverage {
     }
 }
 
+/// What the second pass goes by, and what it fills.
+pub(super) struct Ranking<'r, 'a> {
+    pub(super) evidence: &'r Evidence,
+    pub(super) kept: &'r [Weighed],
+    pub(super) gathered: &'r mut Gathered<'a>,
+    pub(super) work: &'r mut Work,
+}
+
+/// Documents that a search keeps for its second pass at most: 24 bytes each.
+const KEPT_DOCS_MAX: usize = 1_000_000;
+
 /// One segment, as a search reads it.
 pub(super) struct Scan<'a> {
     segment: &'a SegmentReader,
@@ -77,8 +93,6 @@ pub(super) struct Scan<'a> {
     filter: SegmentFilter<'a>,
     columns: &'a SegmentColumns,
     ord: u32,
-    /// What neighbouring words can add to a document, by the terms that it holds.
-    bonuses: Bonuses,
 }
 
 impl<'a> Scan<'a> {
@@ -95,7 +109,6 @@ impl<'a> Scan<'a> {
             filter: SegmentFilter::of(filter, segment, columns)?,
             columns,
             ord: u32::try_from(ord).expect("tantivy numbers segments in 32 bits"),
-            bonuses: Bonuses::of(ranked),
         })
     }
 
@@ -211,10 +224,10 @@ impl<'a> Scan<'a> {
     ) {
         let ranked = self.ranked;
         let (from, to) = (usize::from(stretch.from), usize::from(stretch.to));
-        let Tally { best, coverage, .. } = tally;
+        let keeps = !ranked.pairs.is_empty() && ranked.order.by_score() && tally.kept.len() < KEPT_DOCS_MAX;
+        let Tally { best, coverage, kept, .. } = tally;
         best.fill(0.0);
-        let (mut most, mut counted, mut some_ordinary) = (0.0_f32, 0, false);
-        let ordinary = ranked.order.ordinary(self.filter.block(number), stretch);
+        let (mut most, mut counted, first_kept) = (0.0_f32, 0, kept.len());
         passing.each_within(from, to, |at| {
             let scores = window.scores(at);
             for (best, score) in best.iter_mut().zip(scores) {
@@ -224,10 +237,12 @@ impl<'a> Scan<'a> {
                 return;
             }
             counted += 1;
-            some_ordinary |= ordinary.has(at);
-            let terms = ranked.terms_of(scores);
-            coverage.add(terms, ranked);
-            most = most.max(scores.iter().sum::<f32>() + self.bonuses.most(ranked, terms));
+            let weighed = self.weigh(at, scores);
+            coverage.add(weighed.terms, ranked);
+            most = most.max(weighed.score + weighed.bonus);
+            if keeps {
+                kept.push(weighed);
+            }
         });
         let session_ord = u64::from(stretch.session_ord);
         tally.evidence.add(session_ord, best);
@@ -235,16 +250,16 @@ impl<'a> Scan<'a> {
             return;
         }
         tally.gathered.count(session_ord, counted);
-        let when = ranked.order.latest(|| {
-            self.filter.block(number).times(self.segment, self.columns, number)
-        });
+        let block = self.filter.block(number);
+        let ordinary = ranked.order.ordinary(block, stretch).and(unchanged).any_within(from, to);
+        let when = ranked.order.latest(|| block.times(self.segment, self.columns, number));
+        let range = |docs: usize| u32::try_from(docs).expect("fewer are kept");
         tally.candidates.push(Candidate {
             segment: self.ord,
             block: number,
-            from: stretch.from,
-            to: stretch.to,
-            session_ord: stretch.session_ord,
-            bound: Bound { ordinary: some_ordinary, score: most, when },
+            stretch,
+            bound: Bound { ordinary, score: most, when },
+            kept: keeps.then(|| (range(first_kept), range(tally.kept.len()))),
         });
     }
 
@@ -253,63 +268,81 @@ impl<'a> Scan<'a> {
         &mut self,
         candidates: &[Candidate],
         window: &mut Window,
-        evidence: &Evidence,
-        gathered: &mut Gathered<'_>,
-        work: &mut Work,
+        mut ranking: Ranking<'_, '_>,
         check: impl Fn() -> Result<()>,
     ) -> Result<()> {
-        let mut lists = self.open(&self.ranked.lists, true, Cursor::walk)?;
-        let mut excluded = self.open(&self.ranked.excluded, false, Cursor::walk)?;
+        let is_kept = candidates.iter().all(|candidate| candidate.kept.is_some());
+        let mut lists = self.open(if is_kept { &[] } else { &self.ranked.lists }, true, Cursor::walk)?;
+        let mut excluded = self.open(if is_kept { &[] } else { &self.ranked.excluded }, false, Cursor::walk)?;
         let mut pairs = self.open(&self.ranked.pairs, true, Cursor::check)?;
+        let mut again = Vec::new();
         for candidate in candidates {
             check()?;
-            let (from, to) = (usize::from(candidate.from), usize::from(candidate.to));
-            let reach = (doc_at(candidate.block, from), doc_at(candidate.block, to));
-            fill(window, reach, &mut lists, &mut excluded, work);
-            let matching = self.matching(candidate.block, window);
-            let counted = self.filter.unchanged(candidate.block, &self.filter.passing(candidate.block, &matching));
-            let of_session = self.ranked.of_session(evidence.of(u64::from(candidate.session_ord)));
-            counted.each_within(from, to, |at| {
-                let scores = window.scores(at);
-                self.rank_document(candidate, at, scores, of_session, &mut pairs, gathered, work);
-            });
+            let stretch = candidate.stretch;
+            let ordinary = self.ranked.order.ordinary(self.filter.block(candidate.block), stretch);
+            let of_session = self.ranked.of_session(ranking.evidence.of(u64::from(stretch.session_ord)));
+            let documents = if let Some((from, to)) = candidate.kept {
+                &ranking.kept[from as usize..to as usize]
+            } else {
+                let (from, to) = (usize::from(stretch.from), usize::from(stretch.to));
+                let reach = (doc_at(candidate.block, from), doc_at(candidate.block, to));
+                fill(window, reach, &mut lists, &mut excluded, ranking.work);
+                self.weigh_again(candidate, window, &mut again);
+                &again
+            };
+            for weighed in documents {
+                let of_stretch = (ordinary.has(usize::from(weighed.at)), of_session);
+                self.rank_document(candidate, *weighed, of_stretch, &mut pairs, &mut ranking);
+            }
         }
         Ok(())
     }
 
+    /// Weighs the documents of a stretch that were not kept.
+    fn weigh_again(&self, candidate: &Candidate, window: &Window, documents: &mut Vec<Weighed>) {
+        let (block, stretch) = (candidate.block, candidate.stretch);
+        let passing = self.filter.passing(block, &self.matching(block, window));
+        documents.clear();
+        let (from, to) = (usize::from(stretch.from), usize::from(stretch.to));
+        self.filter.unchanged(block, &passing).each_within(from, to, |at| {
+            documents.push(self.weigh(at, window.scores(at)));
+        });
+    }
+
+    /// Weighs a document by its words' scores.
+    #[inline]
+    fn weigh(&self, at: usize, scores: &[f32]) -> Weighed {
+        let terms = self.ranked.terms_of(scores);
+        let bonus = neighbours::most(&self.ranked.bonuses, scores, terms);
+        Weighed { at: place(at), score: scores.iter().sum(), bonus, terms }
+    }
+
     /// Keeps a document that counts if it is among the best.
-    #[expect(clippy::too_many_arguments, reason = "what a document is ranked by")]
     fn rank_document(
-        &mut self,
+        &self,
         candidate: &Candidate,
-        at: usize,
-        scores: &[f32],
-        of_session: f32,
+        weighed: Weighed,
+        (is_ordinary, of_session): (bool, f32),
         pairs: &mut [Cursor],
-        gathered: &mut Gathered<'_>,
-        work: &mut Work,
+        ranking: &mut Ranking<'_, '_>,
     ) {
         let (ranked, columns) = (self.ranked, self.columns);
-        let doc = doc_at(candidate.block, at);
-        let session_ord = u64::from(candidate.session_ord);
+        let doc = doc_at(candidate.block, usize::from(weighed.at));
+        let session_ord = u64::from(candidate.stretch.session_ord);
         let mut standing = (true, 0.0);
         if ranked.order.by_score() {
-            let (score, terms) = (scores.iter().sum::<f32>(), ranked.terms_of(scores));
-            let stretch =
-                Stretch { from: candidate.from, to: candidate.to, session_ord: candidate.session_ord };
-            let is_ordinary = ranked.order.ordinary(self.filter.block(candidate.block), stretch).has(at);
             // Quantised as the keys are that it is compared with; that never turns an order around.
-            let with = |bonus: f32| quantised(score + bonus + of_session);
-            let least = (is_ordinary, with(0.0));
-            let most = (is_ordinary, with(self.bonuses.most(ranked, terms)));
-            if ranked.request.prune && gathered.is_idle(session_ord, least, most) {
+            let with = |bonus: f32| quantised(weighed.score + bonus + of_session);
+            let (least, most) = ((is_ordinary, with(0.0)), (is_ordinary, with(weighed.bonus)));
+            if ranked.request.prune && ranking.gathered.is_idle(session_ord, least, most) {
                 return;
             }
-            standing = (is_ordinary, with(bonus(pairs, doc, terms, work)));
+            standing = (is_ordinary, with(bonus(pairs, doc, weighed.terms, ranking.work)));
         }
         let key = ranked.order.key(columns, doc, standing);
         let (id, is_session) = (columns.id.get_val(doc), key.is_session);
-        gathered.offer(Found { key, segment: self.ord, doc, id, session_ord, is_session, more: None });
+        let found = Found { key, segment: self.ord, doc, id, session_ord, is_session, more: None };
+        ranking.gathered.offer(found);
     }
 
     fn open(
@@ -330,6 +363,10 @@ impl<'a> Scan<'a> {
 /// [`BLOCK_DOCS`], as documents are numbered.
 const BLOCK: DocId = 4_096;
 
+fn place(at: usize) -> u16 {
+    u16::try_from(at).expect("a place in a block")
+}
+
 fn doc_at(number: usize, at: usize) -> DocId {
     DocId::try_from(number * BLOCK_DOCS + at).expect("a document of a segment")
 }
@@ -346,32 +383,6 @@ fn fill(
     for list in lists.iter_mut().chain(excluded) {
         list.skip_to(from);
         work.postings += list.add_to(window);
-    }
-}
-
-/// The most that neighbouring words can add to a document, by the terms that it holds.
-struct Bonuses {
-    last: (u64, f32),
-    none: bool,
-}
-
-impl Bonuses {
-    fn of(ranked: &Ranked<'_>) -> Self {
-        Self { last: (0, 0.0), none: ranked.pairs.is_empty() }
-    }
-
-    /// Rounded up, as the parts may be summed in another order.
-    #[inline]
-    fn most(&mut self, ranked: &Ranked<'_>, terms: u64) -> f32 {
-        if self.none {
-            return 0.0;
-        }
-        if terms != self.last.0 {
-            let possible = ranked.pairs.iter().filter(|pair| pair.list.terms & !terms == 0);
-            let most = sum_of_best(possible.map(|pair| (Some(pair.number), pair.worth.score_max())));
-            self.last = (terms, most * 1.000_1);
-        }
-        self.last.1
     }
 }
 
