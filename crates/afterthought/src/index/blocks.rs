@@ -19,9 +19,6 @@ const BLOCK_ROLES_MAX: usize = 32;
 pub struct Bits(pub [u64; BLOCK_DOCS / 64]);
 
 impl Bits {
-    /// All of them.
-    pub const ALL: Self = Self([u64::MAX; BLOCK_DOCS / 64]);
-
     /// None of them.
     pub const NONE: Self = Self([0; BLOCK_DOCS / 64]);
 
@@ -74,14 +71,19 @@ impl Bits {
         self.0.iter().all(|word| *word == 0)
     }
 
-    /// Returns those of a stretch of places.
-    #[must_use]
-    pub fn within(&self, from: usize, to: usize) -> Self {
-        let mut within = Self::NONE;
+    /// Takes in those that another has in a stretch of places.
+    #[inline]
+    pub fn insert_within(&mut self, other: &Self, from: usize, to: usize) {
         for word in from / 64..to.div_ceil(64) {
-            within.0[word] = self.word_within(word, from, to);
+            self.0[word] |= other.word_within(word, from, to);
         }
-        within
+    }
+
+    /// Counts those in a stretch of places.
+    #[inline]
+    #[must_use]
+    pub fn count_within(&self, from: usize, to: usize) -> u64 {
+        (from / 64..to.div_ceil(64)).map(|word| u64::from(self.word_within(word, from, to).count_ones())).sum()
     }
 
     /// Visits the places of those in a stretch, in order.
@@ -293,7 +295,10 @@ mod tests {
             let mut found = Vec::new();
             bits.each_within(from, to, |at| found.push(at));
             assert_eq!(found, expected);
-            assert_eq!(bits.within(from, to).count(), expected.len() as u64);
+            assert_eq!(bits.count_within(from, to), expected.len() as u64);
+            let mut within = Bits::NONE;
+            within.insert_within(&bits, from, to);
+            assert_eq!(within.count(), expected.len() as u64);
             assert_eq!(bits.any_within(from, to), !expected.is_empty());
         }
     }

@@ -47,6 +47,8 @@ pub(super) struct Ranked<'a> {
     /// The most that each pair can add.
     pub(super) bonuses: Vec<Most>,
     pub(super) excluded: Vec<RankedList<'a>>,
+    /// The terms of every list of the plan.
+    terms: Vec<u64>,
     /// How much each term tells, by bit.
     pub(super) telling: Vec<f32>,
     /// Whatever holds one of the lists is wanted.
@@ -109,7 +111,8 @@ impl<'a> Ranked<'a> {
         let all = plan.lists.iter().fold(0, |all, list| all | list.terms);
         let is_any_wanted = plan.lists.iter().all(|list| list.terms != 0)
             && matches!(plan.wanted, Wanted::Leaf(any) if any & all == all);
-        Ok(Self { dictionaries, plan, lists, pairs, bonuses, excluded, telling, is_any_wanted, order, request })
+        let terms = plan.lists.iter().map(|list| list.terms).collect();
+        Ok(Self { dictionaries, plan, terms, lists, pairs, bonuses, excluded, telling, is_any_wanted, order, request })
     }
 
     /// Returns the terms that no searched field of any document holds.
@@ -138,8 +141,8 @@ impl<'a> Ranked<'a> {
     /// Returns the terms that a document or a session holds with these scores by list.
     #[inline]
     pub(super) fn terms_of(&self, scores: &[f32]) -> u64 {
-        let held = self.plan.lists.iter().zip(scores).filter(|(_, score)| **score > 0.0);
-        held.fold(0, |held, (list, _)| held | list.terms)
+        let held = self.terms.iter().zip(scores).map(|(terms, score)| terms & u64::from(*score > 0.0).wrapping_neg());
+        held.fold(0, |held, terms| held | terms)
     }
 }
 

@@ -194,13 +194,20 @@ impl Cursor {
         let Self { kind, norms, worth, slot } = self;
         let end = window.end();
         match kind {
-            CursorKind::Token(token) => token.walk(end, |doc, frequency| {
-                window.add(doc, worth.score(norms.fieldnorm_id(doc), frequency), *slot);
+            CursorKind::Token(token) => token.walk(end, |docs, counts| {
+                let score = |(doc, count): (&DocId, &u32)| {
+                    (*doc, worth.score(norms.fieldnorm_id(*doc), frequency(*count)))
+                };
+                window.add_all(docs.iter().zip(counts).map(score), *slot);
             }),
             CursorKind::Forms(forms) => {
                 let mut read = 0;
                 for (form, weight) in forms {
-                    read += form.walk(end, |doc, frequency| window.count(doc, worth_of(*weight, frequency)));
+                    read += form.walk(end, |docs, counts| {
+                        for (doc, count) in docs.iter().zip(counts) {
+                            window.count(*doc, worth_of(*weight, frequency(*count)));
+                        }
+                    });
                 }
                 window.add_counted(*slot, |doc, frequency| worth.score(norms.fieldnorm_id(doc), frequency));
                 read
@@ -289,9 +296,9 @@ impl TokenCursor {
         (self.doc() == doc).then(|| frequency(self.postings.freq(self.at)))
     }
 
-    /// Visits every document before `end`. Returns how many there were.
+    /// Visits every document before `end`, some at a time with their counts. Returns how many there were.
     #[inline]
-    fn walk(&mut self, end: DocId, mut visit: impl FnMut(DocId, f32)) -> u64 {
+    fn walk(&mut self, end: DocId, mut visit: impl FnMut(&[DocId], &[u32])) -> u64 {
         let mut visited = 0;
         loop {
             let length = self.postings.block_len();
@@ -301,10 +308,7 @@ impl TokenCursor {
             } else {
                 docs.partition_point(|doc| *doc < end)
             };
-            let frequencies = &self.postings.freqs()[self.at..self.at + inside];
-            for (doc, count) in docs[..inside].iter().zip(frequencies) {
-                visit(*doc, frequency(*count));
-            }
+            visit(&docs[..inside], &self.postings.freqs()[self.at..self.at + inside]);
             visited += inside as u64;
             self.at += inside;
             if self.at < length || length == 0 {

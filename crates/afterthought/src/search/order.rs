@@ -73,13 +73,21 @@ impl<'a> Order<'a> {
         self.sort == Sort::Relevance
     }
 
-    /// Returns the documents of a stretch, and maybe others, that are of no lower tier.
-    pub(super) fn ordinary(&self, block: &Block, stretch: Stretch) -> Bits {
-        match self.tiers {
-            Some(tiers) if tier_of_session(tiers, u64::from(stretch.session_ord)).is_some() => Bits::NONE,
-            Some(_) => Bits::ALL.without(&block.summaries),
-            None => Bits::ALL,
-        }
+    /// Tells whether a document of a stretch is of no lower tier.
+    pub(super) fn is_ordinary(&self, block: &Block, stretch: Stretch, at: usize) -> bool {
+        self.is_of_ordinary_session(stretch) && (self.tiers.is_none() || !block.summaries.has(at))
+    }
+
+    /// Tells whether one of some documents of a stretch is of no lower tier.
+    pub(super) fn some_ordinary(&self, block: &Block, stretch: Stretch, of: &Bits) -> bool {
+        let (from, to) = (usize::from(stretch.from), usize::from(stretch.to));
+        let lower = if self.tiers.is_some() { block.summaries.count_within(from, to) } else { 0 };
+        let some = || of.without(&block.summaries).any_within(from, to);
+        self.is_of_ordinary_session(stretch) && (lower == 0 || some())
+    }
+
+    fn is_of_ordinary_session(&self, stretch: Stretch) -> bool {
+        self.tiers.is_none_or(|tiers| tier_of_session(tiers, u64::from(stretch.session_ord)).is_none())
     }
 
     /// Returns the most that a key's time can be where times are spanned so; beyond all where another thing

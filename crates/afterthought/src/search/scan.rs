@@ -192,10 +192,10 @@ impl<'a> Scan<'a> {
             if causes != 0 {
                 // It would count, and belongs to the conversation that asks.
                 let is_current = causes == cause::CURRENT_SESSION;
-                tally.watch.current += if is_current { passing.within(from, to).count() } else { 0 };
+                tally.watch.current += if is_current { passing.count_within(from, to) } else { 0 };
                 continue;
             }
-            counted = counted.or(&unchanged.within(from, to));
+            counted.insert_within(&unchanged, from, to);
             self.tally_stretch(number, *stretch, (&passing, &unchanged), window, tally);
         }
         tally.total += counted.count();
@@ -222,37 +222,45 @@ impl<'a> Scan<'a> {
         window: &Window,
         tally: &mut Tally<'_>,
     ) {
-        let ranked = self.ranked;
         let (from, to) = (usize::from(stretch.from), usize::from(stretch.to));
-        let keeps = !ranked.pairs.is_empty() && ranked.order.by_score() && tally.kept.len() < KEPT_DOCS_MAX;
-        let Tally { best, coverage, kept, .. } = tally;
-        best.fill(0.0);
-        let (mut most, mut counted, first_kept) = (0.0_f32, 0, kept.len());
-        passing.each_within(from, to, |at| {
-            let scores = window.scores(at);
-            for (best, score) in best.iter_mut().zip(scores) {
-                *best = best.max(*score);
-            }
-            if !unchanged.has(at) {
-                return;
-            }
-            counted += 1;
-            let weighed = self.weigh(at, scores);
-            coverage.add(weighed.terms, ranked);
-            most = most.max(weighed.score + weighed.bonus);
-            if keeps {
-                kept.push(weighed);
-            }
-        });
+        let first_kept = tally.kept.len();
+        let keeps =
+            !self.ranked.pairs.is_empty() && self.ranked.order.by_score() && first_kept < KEPT_DOCS_MAX;
+        tally.best.fill(0.0);
+        let most = if let [best] = &mut *tally.best
+            && self.ranked.pairs.is_empty()
+        {
+            // One list: what is best of its session is best of its messages.
+            passing.each_within(from, to, |at| *best = best.max(window.scores(at)[0]));
+            tally.coverage.add(self.ranked.terms_of(&tally.best), self.ranked);
+            tally.best[0]
+        } else {
+            passing.each_within(from, to, |at| {
+                for (best, score) in tally.best.iter_mut().zip(window.scores(at)) {
+                    *best = best.max(*score);
+                }
+            });
+            let mut most = 0.0_f32;
+            unchanged.each_within(from, to, |at| {
+                let weighed = self.weigh(at, window.scores(at));
+                tally.coverage.add(weighed.terms, self.ranked);
+                most = most.max(weighed.score + weighed.bonus);
+                if keeps {
+                    tally.kept.push(weighed);
+                }
+            });
+            most
+        };
         let session_ord = u64::from(stretch.session_ord);
-        tally.evidence.add(session_ord, best);
+        tally.evidence.add(session_ord, &tally.best);
+        let counted = unchanged.count_within(from, to);
         if counted == 0 || !tally.gathered.keeps() {
             return;
         }
         tally.gathered.count(session_ord, counted);
         let block = self.filter.block(number);
-        let ordinary = ranked.order.ordinary(block, stretch).and(unchanged).any_within(from, to);
-        let when = ranked.order.latest(|| block.times(self.segment, self.columns, number));
+        let ordinary = self.ranked.order.some_ordinary(block, stretch, unchanged);
+        let when = self.ranked.order.latest(|| block.times(self.segment, self.columns, number));
         let range = |docs: usize| u32::try_from(docs).expect("fewer are kept");
         tally.candidates.push(Candidate {
             segment: self.ord,
@@ -279,7 +287,7 @@ impl<'a> Scan<'a> {
         for candidate in candidates {
             check()?;
             let stretch = candidate.stretch;
-            let ordinary = self.ranked.order.ordinary(self.filter.block(candidate.block), stretch);
+            let block = self.filter.block(candidate.block);
             let of_session = self.ranked.of_session(ranking.evidence.of(u64::from(stretch.session_ord)));
             let documents = if let Some((from, to)) = candidate.kept {
                 &ranking.kept[from as usize..to as usize]
@@ -291,7 +299,8 @@ impl<'a> Scan<'a> {
                 &again
             };
             for weighed in documents {
-                let of_stretch = (ordinary.has(usize::from(weighed.at)), of_session);
+                let is_ordinary = self.ranked.order.is_ordinary(block, stretch, usize::from(weighed.at));
+                let of_stretch = (is_ordinary, of_session);
                 self.rank_document(candidate, *weighed, of_stretch, &mut pairs, &mut ranking);
             }
         }

@@ -80,6 +80,31 @@ impl Window {
         self.unscored.get(at).copied().unwrap_or_default()
     }
 
+    /// Takes in documents of a list, in order.
+    #[inline]
+    pub(super) fn add_all(&mut self, documents: impl Iterator<Item = (DocId, f32)>, slot: Slot) {
+        let Some(list) = slot.list else {
+            documents.for_each(|(doc, score)| self.add(doc, score, slot));
+            return;
+        };
+        // Neighbours share a word of bits, which is written once for all of them.
+        let (mut word, mut bits) = (0, 0);
+        for (doc, score) in documents {
+            let at = self.place(doc);
+            let best = &mut self.scores[at * self.lists + list];
+            let score = score.max(f32::MIN_POSITIVE);
+            if score > *best {
+                *best = score;
+            }
+            if at / 64 != word {
+                self.matched.0[word] |= bits;
+                (word, bits) = (at / 64, 0);
+            }
+            bits |= 1 << (at % 64);
+        }
+        self.matched.0[word] |= bits;
+    }
+
     /// Takes in a document of a list; of several scores that it gives, the best counts.
     #[inline]
     pub(super) fn add(&mut self, doc: DocId, score: f32, slot: Slot) {
