@@ -51,6 +51,8 @@ pub(super) struct Ranked<'a> {
     terms: Vec<u64>,
     /// How much each term tells, by bit.
     pub(super) telling: Vec<f32>,
+    /// Positions decide what matches or what it is worth.
+    pub(super) reads_positions: bool,
     /// Whatever holds one of the lists is wanted.
     pub(super) is_any_wanted: bool,
     /// What comes first.
@@ -112,7 +114,9 @@ impl<'a> Ranked<'a> {
         let is_any_wanted = plan.lists.iter().all(|list| list.terms != 0)
             && matches!(plan.wanted, Wanted::Leaf(any) if any & all == all);
         let terms = plan.lists.iter().map(|list| list.terms).collect();
-        Ok(Self { dictionaries, plan, terms, lists, pairs, bonuses, excluded, telling, is_any_wanted, order, request })
+        let reads_positions =
+            !pairs.is_empty() || plan.lists.iter().any(|list| matches!(list.sought, Sought::Phrase(..)));
+        Ok(Self { dictionaries, reads_positions, plan, terms, lists, pairs, bonuses, excluded, telling, is_any_wanted, order, request })
     }
 
     /// Returns the terms that no searched field of any document holds.

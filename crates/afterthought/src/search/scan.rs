@@ -26,8 +26,8 @@ pub(super) struct Tally<'a> {
     pub(super) evidence: Evidence,
     pub(super) coverage: Coverage,
     pub(super) candidates: Vec<Candidate>,
-    /// Documents of the candidates that have neighbours to look for: reading their lists again would cost
-    /// more. At most [`KEPT_DOCS_MAX`].
+    /// Documents of the candidates, where positions are read: reading their lists again would cost more. At
+    /// most [`KEPT_DOCS_MAX`].
     pub(super) kept: Vec<Weighed>,
     /// The best scores of one stretch, by list.
     best: Vec<f32>,
@@ -224,8 +224,7 @@ impl<'a> Scan<'a> {
     ) {
         let (from, to) = (usize::from(stretch.from), usize::from(stretch.to));
         let first_kept = tally.kept.len();
-        let keeps =
-            !self.ranked.pairs.is_empty() && self.ranked.order.by_score() && first_kept < KEPT_DOCS_MAX;
+        let keeps = self.ranked.reads_positions && first_kept < KEPT_DOCS_MAX;
         tally.best.fill(0.0);
         let most = if let [best] = &mut *tally.best
             && self.ranked.pairs.is_empty()
@@ -233,7 +232,11 @@ impl<'a> Scan<'a> {
             // One list: what is best of its session is best of its messages.
             passing.each_within(from, to, |at| *best = best.max(window.scores(at)[0]));
             tally.coverage.add(self.ranked.terms_of(&tally.best), self.ranked);
-            tally.best[0]
+            let most = tally.best[0];
+            if keeps {
+                unchanged.each_within(from, to, |at| tally.kept.push(self.weigh(at, window.scores(at))));
+            }
+            most
         } else {
             passing.each_within(from, to, |at| {
                 for (best, score) in tally.best.iter_mut().zip(window.scores(at)) {
