@@ -233,8 +233,6 @@ pub(super) struct Collected {
     pub(super) total: u64,
     /// The documents, where they are grouped.
     pub(super) messages: Option<u64>,
-    /// Documents that match, whatever the filters say.
-    pub(super) matched: u64,
     /// What the sessions of these documents hold.
     pub(super) evidence: Evidence,
     /// The most of the query that one of these documents holds.
@@ -257,8 +255,10 @@ impl Collected {
 pub(super) struct Watch {
     /// Hits by attribute.
     pub(super) facets: FacetCounts,
-    /// Count what leaves matches out; asked of searches that found nothing.
+    /// Count all matches, and what leaves them out; asked of searches that found nothing.
     pub(super) diagnoses: bool,
+    /// Documents that match, whatever the filters say, if that was asked.
+    pub(super) matched: u64,
     /// Matches that each cause leaves out, whatever others do.
     pub(super) left_out: [u64; cause::NAMES.len()],
     /// Hits that belong to the conversation that asks.
@@ -309,7 +309,7 @@ pub(super) fn collect(
         scans.push(scan);
     }
     let coverage = tally.coverage.best;
-    let Tally { mut gathered, total, matched, evidence, mut candidates, kept, .. } = tally;
+    let Tally { mut gathered, total, evidence, mut candidates, kept, .. } = tally;
     for candidate in &mut candidates {
         candidate.bound.add(ranked, &evidence, candidate.stretch.session_ord);
     }
@@ -331,7 +331,7 @@ pub(super) fn collect(
     }
     let (found, groups) = gathered.finish();
     let messages = groups.map(|_| total);
-    Ok(Collected { found, total: groups.unwrap_or(total), messages, matched, evidence, coverage })
+    Ok(Collected { found, total: groups.unwrap_or(total), messages, evidence, coverage })
 }
 
 /// Stretches that are ranked first, and how much more in each batch after.

@@ -71,12 +71,10 @@ pub struct Elsewhere {
 /// What a search came to.
 pub(super) struct Outcome {
     pub(super) total: u64,
-    /// Documents that match, whatever the filters say; stale ones are not among them.
-    pub(super) matched: u64,
     /// Hits in the conversation that asks.
     pub(super) current: u64,
-    /// Some were left out as they changed, which is said already.
-    pub(super) any_stale: bool,
+    /// How many were left out as they changed, which is said already.
+    pub(super) stale: u64,
     /// Terms that stand nowhere in what was searched.
     pub(super) unknown: u64,
 }
@@ -117,9 +115,12 @@ pub(super) fn diagnose(
         warnings.push(Warning::new("hidden-current", message));
     }
     if outcome.total == 0 && !plan.terms.is_empty() {
-        diagnosis.left_out = left_out(asked, &ranked, filter, outcome)?;
+        let mut watch = Watch { diagnoses: true, ..Watch::default() };
+        count(asked, &ranked, filter, &mut watch)?;
+        let matched = watch.matched.saturating_sub(outcome.stale);
+        diagnosis.left_out = if matched > 0 { left_out(&watch) } else { Vec::new() };
         diagnosis.elsewhere = elsewhere(asked, reading, filter)?;
-        warnings.extend(why_empty(&plan, unknown, outcome, &diagnosis));
+        warnings.extend(why_empty(&plan, matched, outcome, &diagnosis));
     }
     Ok(Some((diagnosis, warnings)))
 }
@@ -138,22 +139,22 @@ impl UnknownTerm {
 }
 
 /// Says in sentences why there is no hit.
-fn why_empty(plan: &Plan, unknown: u64, outcome: &Outcome, diagnosis: &Diagnosis) -> Vec<Warning> {
+fn why_empty(plan: &Plan, matched: u64, outcome: &Outcome, diagnosis: &Diagnosis) -> Vec<Warning> {
     let mut warnings = Vec::new();
     let filters: Vec<String> =
         diagnosis.left_out.iter().map(|out| format!("{} {}", out.filter, out.matches)).collect();
-    if outcome.matched > 0 {
-        let matches = if outcome.matched == 1 { "1 match was" } else { "matches were" };
-        let count = if outcome.matched == 1 { String::new() } else { format!("{} ", outcome.matched) };
+    if matched > 0 {
+        let matches = if matched == 1 { "1 match was" } else { "matches were" };
+        let count = if matched == 1 { String::new() } else { format!("{matched} ") };
         let message = format!("{count}{matches} left out: {}", filters.join(", "));
         warnings.push(Warning::new("filtered-out", message));
-    } else if outcome.any_stale {
+    } else if outcome.stale > 0 {
         // Said already.
     } else if plan.demands {
         let labels: Vec<_> = plan.terms.iter().map(|term| format!("\"{}\"", term.label)).collect();
         let message = format!("no message holds all that is required among {}", labels.join(", "));
         warnings.push(Warning::new("no-match", message));
-    } else if unknown == 0 {
+    } else if outcome.unknown == 0 {
         warnings.push(Warning::new("no-match", "no message holds any of these words"));
     }
     if !diagnosis.elsewhere.is_empty() {
@@ -168,19 +169,9 @@ fn why_empty(plan: &Plan, unknown: u64, outcome: &Outcome, diagnosis: &Diagnosis
     warnings
 }
 
-fn left_out(
-    asked: &Asked<'_>,
-    ranked: &Ranked<'_>,
-    filter: &Filter,
-    outcome: &Outcome,
-) -> Result<Vec<LeftOut>> {
-    if outcome.matched == 0 {
-        return Ok(Vec::new());
-    }
-    let mut watch = Watch { diagnoses: true, ..Watch::default() };
-    count(asked, ranked, filter, &mut watch)?;
+fn left_out(watch: &Watch) -> Vec<LeftOut> {
     let counts = cause::NAMES.into_iter().zip(watch.left_out).filter(|(_, matches)| *matches > 0);
-    Ok(counts.map(|(filter, matches)| LeftOut { filter, matches }).collect())
+    counts.map(|(filter, matches)| LeftOut { filter, matches }).collect()
 }
 
 /// Looks in every origin by itself, and for every role, under the other filters of the request.

@@ -186,7 +186,7 @@ impl<'a> Account<'a> {
 
 fn part(dictionaries: &Dictionaries<'_>, list: &RankedList<'_>, found: &Found, is_pair: bool) -> Result<Option<Part>> {
     let slot = Slot { list: Some(list.number), terms: list.list.terms };
-    let cursor = Cursor::check(dictionaries, found.segment as usize, list, slot)?;
+    let cursor = Cursor::open(dictionaries, found.segment as usize, list, slot)?;
     let Some((frequency, length, score)) = cursor.and_then(|mut cursor| cursor.at(found.doc)) else {
         return Ok(None);
     };

@@ -107,31 +107,13 @@ pub(super) struct Cursor {
 enum CursorKind {
     Token(TokenCursor),
     Forms(Vec<(TokenCursor, f32)>),
-    Phrase(PhraseCursor),
+    Phrase(PhraseMatcher),
     Sessions(SessionCursor),
-    /// Answers for single documents only, so that opening it costs no search for the first.
-    Check(PhraseMatcher),
 }
 
 impl Cursor {
-    /// Opens a list to walk; `None` if the segment has no document of it.
-    pub(super) fn walk(
-        dictionaries: &Dictionaries<'_>,
-        segment: usize,
-        list: &RankedList<'_>,
-        slot: Slot,
-    ) -> Result<Option<Self>> {
-        let cursor = Self::check(dictionaries, segment, list, slot)?;
-        Ok(cursor.map(|mut cursor| {
-            if let CursorKind::Check(matcher) = cursor.kind {
-                cursor.kind = CursorKind::Phrase(PhraseCursor::over(matcher));
-            }
-            cursor
-        }))
-    }
-
-    /// Opens a list to ask for single documents; `None` if the segment has no document of it.
-    pub(super) fn check(
+    /// Opens a list; `None` if the segment has no document of it.
+    pub(super) fn open(
         dictionaries: &Dictionaries<'_>,
         segment: usize,
         list: &RankedList<'_>,
@@ -157,7 +139,7 @@ impl Cursor {
             // Nothing, until the dictionaries say what it stands for.
             Sought::Pattern(..) => None,
             Sought::Phrase(phrase, slop) => {
-                PhraseMatcher::open(dictionaries, segment, field, phrase, *slop)?.map(CursorKind::Check)
+                PhraseMatcher::open(dictionaries, segment, field, phrase, *slop)?.map(CursorKind::Phrase)
             }
         };
         let Some(kind) = kind else { return Ok(None) };
@@ -174,17 +156,15 @@ impl Cursor {
             CursorKind::Forms(forms) => forms.iter_mut().for_each(|(form, _)| form.skip_to(doc)),
             CursorKind::Phrase(phrase) => phrase.skip_to(doc),
             CursorKind::Sessions(sessions) => sessions.skip_to(doc),
-            CursorKind::Check(_) => {}
         }
     }
 
-    /// Returns the next document not yet added.
+    /// Returns the next document not yet added; of a phrase, one that holds its rarest token.
     pub(super) fn doc(&self) -> DocId {
         match &self.kind {
             CursorKind::Token(token) => token.doc(),
             CursorKind::Forms(forms) => forms.iter().map(|(form, _)| form.doc()).min().unwrap_or(TERMINATED),
-            CursorKind::Check(_) => TERMINATED,
-            CursorKind::Phrase(phrase) => phrase.doc,
+            CursorKind::Phrase(phrase) => phrase.rarest().doc(),
             CursorKind::Sessions(sessions) => sessions.doc(),
         }
     }
@@ -212,7 +192,6 @@ impl Cursor {
                 window.add_counted(*slot, |doc, frequency| worth.score(norms.fieldnorm_id(doc), frequency));
                 read
             }
-            CursorKind::Check(_) => 0,
             CursorKind::Sessions(sessions) => {
                 let mut read = 0;
                 while sessions.doc() < end {
@@ -225,11 +204,15 @@ impl Cursor {
             }
             CursorKind::Phrase(phrase) => {
                 let mut read = 0;
-                while phrase.doc < end {
-                    let score = worth.score(norms.fieldnorm_id(phrase.doc), phrase.frequency);
-                    window.add(phrase.doc, score, *slot);
-                    read += 1;
-                    phrase.advance();
+                let mut doc = phrase.rarest().doc();
+                while doc < end {
+                    if window.is_open_to(doc)
+                        && let Some(frequency) = phrase.at(doc)
+                    {
+                        window.add(doc, worth.score(norms.fieldnorm_id(doc), frequency), *slot);
+                        read += 1;
+                    }
+                    doc = phrase.rarest_mut().advance();
                 }
                 read
             }
@@ -251,7 +234,7 @@ impl Cursor {
                 sessions.skip_to(doc);
                 (sessions.doc() == doc).then_some(1.0)
             }
-            CursorKind::Phrase(PhraseCursor { matcher, .. }) | CursorKind::Check(matcher) => matcher.at(doc),
+            CursorKind::Phrase(phrase) => phrase.at(doc),
         }?;
         let norm_id = self.norms.fieldnorm_id(doc);
         Some((frequency, FieldNormReader::id_to_fieldnorm(norm_id), self.worth.score(norm_id, frequency)))
@@ -366,46 +349,6 @@ fn frequency(count: u32) -> f32 {
     count as f32
 }
 
-/// The documents of a phrase, in order.
-struct PhraseCursor {
-    matcher: PhraseMatcher,
-    doc: DocId,
-    frequency: f32,
-}
-
-impl PhraseCursor {
-    fn over(matcher: PhraseMatcher) -> Self {
-        let first = matcher.rarest().doc();
-        let mut cursor = Self { matcher, doc: first, frequency: 0.0 };
-        cursor.settle(first);
-        cursor
-    }
-
-    fn advance(&mut self) {
-        let next = self.matcher.rarest_mut().advance();
-        self.settle(next);
-    }
-
-    fn skip_to(&mut self, doc: DocId) {
-        if self.doc < doc {
-            let next = self.matcher.rarest_mut().seek(doc);
-            self.settle(next);
-        }
-    }
-
-    /// Moves to the first match at or after `candidate`, which the rarest list holds.
-    fn settle(&mut self, mut candidate: DocId) {
-        while candidate != TERMINATED {
-            if let Some(frequency) = self.matcher.at(candidate) {
-                (self.doc, self.frequency) = (candidate, frequency);
-                return;
-            }
-            candidate = self.matcher.rarest_mut().advance();
-        }
-        self.doc = TERMINATED;
-    }
-}
-
 /// Checks documents for tokens at given distances, or so far out of place.
 struct PhraseMatcher {
     /// By rising document frequency: the rarest decides first.
@@ -441,6 +384,12 @@ impl PhraseMatcher {
 
     fn rarest_mut(&mut self) -> &mut SegmentPostings {
         &mut self.tokens.first_mut().expect("a phrase has tokens").1
+    }
+
+    fn skip_to(&mut self, doc: DocId) {
+        if self.rarest().doc() < doc {
+            self.rarest_mut().seek(doc);
+        }
     }
 
     /// Returns how often the phrase stands in a document, words out of place counting less; `None`

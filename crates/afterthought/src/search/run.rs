@@ -120,9 +120,8 @@ fn answer(asked: &Asked<'_>, fetch: Fetch<'_>, reading: Reading, filter: &mut Fi
     let next = next_place(asked, &collected, hits.len(), last, filter);
     let outcome = Outcome {
         total: collected.total,
-        matched: collected.matched.saturating_sub(stale as u64),
         current: watch.current,
-        any_stale: stale > 0,
+        stale: stale as u64,
         unknown: ranked.unknown(asked.snapshot)?,
     };
     let counts = (!request.facets.is_empty()).then(|| watch.facets.facets(asked.snapshot)).transpose()?;

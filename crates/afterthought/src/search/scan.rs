@@ -7,7 +7,6 @@ use crate::error::Result;
 use crate::index::{BLOCK_DOCS, Bits, SegmentColumns, Snapshot, Stretch};
 
 use super::collect::{Candidate, Ranked, RankedList, Watch, Weighed, quantised, sum_of_best};
-use super::dictionaries::Dictionaries;
 use super::evidence::Evidence;
 use super::explain::Work;
 use super::facets::SegmentFacets;
@@ -21,7 +20,6 @@ use super::window::Window;
 pub(super) struct Tally<'a> {
     pub(super) gathered: Gathered<'a>,
     pub(super) total: u64,
-    pub(super) matched: u64,
     pub(super) watch: &'a mut Watch,
     pub(super) evidence: Evidence,
     pub(super) coverage: Coverage,
@@ -39,7 +37,6 @@ impl<'a> Tally<'a> {
         Self {
             gathered,
             total: 0,
-            matched: 0,
             watch,
             evidence: Evidence::new(lists),
             coverage: Coverage::default(),
@@ -121,8 +118,8 @@ impl<'a> Scan<'a> {
         check: impl Fn() -> Result<()>,
     ) -> Result<()> {
         let mut facets = tally.watch.facets.segment(self.segment, self.columns)?;
-        let mut lists = self.open(&self.ranked.lists, true, Cursor::walk)?;
-        let mut excluded = self.open(&self.ranked.excluded, false, Cursor::walk)?;
+        let mut lists = self.open(&self.ranked.lists, true)?;
+        let mut excluded = self.open(&self.ranked.excluded, false)?;
         loop {
             let first = self.next_candidate(&lists);
             if first == TERMINATED {
@@ -131,7 +128,8 @@ impl<'a> Scan<'a> {
             check()?;
             let number = first as usize / BLOCK_DOCS;
             let base = first - first % BLOCK;
-            fill(window, (base, base.saturating_add(BLOCK).min(TERMINATED)), &mut lists, &mut excluded, work);
+            window.move_to(base, base.saturating_add(BLOCK).min(TERMINATED), self.open_to(number, tally.watch));
+            fill(window, base, &mut lists, &mut excluded, work);
             self.tally_block(number, window, tally, facets.as_mut());
         }
         if let Some(facets) = facets {
@@ -149,6 +147,17 @@ impl<'a> Scan<'a> {
         });
         let first = next(&mut lists.iter()).unwrap_or(TERMINATED);
         if self.ranked.request.prune { required.fold(first, DocId::max) } else { first }
+    }
+
+    /// Returns the documents of a block whose positions can matter: those that can count, or all where every
+    /// match is asked for.
+    fn open_to(&self, number: usize, watch: &Watch) -> Bits {
+        let block = self.filter.block(number);
+        match (self.ranked.reads_positions, watch.diagnoses) {
+            (false, _) => Bits::NONE,
+            (true, true) => block.alive,
+            (true, false) => self.filter.passing(number, &block.alive),
+        }
     }
 
     /// Returns the live documents of a window that are what is wanted.
@@ -179,7 +188,6 @@ impl<'a> Scan<'a> {
         mut facets: Option<&mut SegmentFacets<'_>>,
     ) {
         let matching = self.matching(number, window);
-        tally.matched += matching.count();
         let passing = self.filter.passing(number, &matching);
         let unchanged = self.filter.unchanged(number, &passing);
         let mut counted = Bits::NONE;
@@ -203,6 +211,7 @@ impl<'a> Scan<'a> {
             counted.each(|at| facets.count(doc_at(number, at), &mut tally.watch.facets));
         }
         if tally.watch.diagnoses {
+            tally.watch.matched += matching.count();
             matching.without(&counted).each(|at| {
                 let causes = self.filter.causes(doc_at(number, at));
                 for (bit, count) in tally.watch.left_out.iter_mut().enumerate() {
@@ -283,9 +292,9 @@ impl<'a> Scan<'a> {
         check: impl Fn() -> Result<()>,
     ) -> Result<()> {
         let is_kept = candidates.iter().all(|candidate| candidate.kept.is_some());
-        let mut lists = self.open(if is_kept { &[] } else { &self.ranked.lists }, true, Cursor::walk)?;
-        let mut excluded = self.open(if is_kept { &[] } else { &self.ranked.excluded }, false, Cursor::walk)?;
-        let mut pairs = self.open(&self.ranked.pairs, true, Cursor::check)?;
+        let mut lists = self.open(if is_kept { &[] } else { &self.ranked.lists }, true)?;
+        let mut excluded = self.open(if is_kept { &[] } else { &self.ranked.excluded }, false)?;
+        let mut pairs = self.open(&self.ranked.pairs, true)?;
         let mut again = Vec::new();
         for candidate in candidates {
             check()?;
@@ -296,8 +305,10 @@ impl<'a> Scan<'a> {
                 &ranking.kept[from as usize..to as usize]
             } else {
                 let (from, to) = (usize::from(stretch.from), usize::from(stretch.to));
-                let reach = (doc_at(candidate.block, from), doc_at(candidate.block, to));
-                fill(window, reach, &mut lists, &mut excluded, ranking.work);
+                let first = doc_at(candidate.block, from);
+                let open = self.filter.passing(candidate.block, &block.alive);
+                window.move_to(first, doc_at(candidate.block, to), open);
+                fill(window, first, &mut lists, &mut excluded, ranking.work);
                 self.weigh_again(candidate, window, &mut again);
                 &again
             };
@@ -361,12 +372,11 @@ impl<'a> Scan<'a> {
         &self,
         lists: &[RankedList<'_>],
         adds: bool,
-        open: impl Fn(&Dictionaries<'_>, usize, &RankedList<'_>, Slot) -> Result<Option<Cursor>>,
     ) -> Result<Vec<Cursor>> {
         let mut cursors = Vec::with_capacity(lists.len());
         for ranked in lists {
             let slot = Slot { list: adds.then_some(ranked.number), terms: ranked.list.terms };
-            cursors.extend(open(self.ranked.dictionaries, self.ord as usize, ranked, slot)?);
+            cursors.extend(Cursor::open(self.ranked.dictionaries, self.ord as usize, ranked, slot)?);
         }
         Ok(cursors)
     }
@@ -383,15 +393,14 @@ fn doc_at(number: usize, at: usize) -> DocId {
     DocId::try_from(number * BLOCK_DOCS + at).expect("a document of a segment")
 }
 
-/// Moves a window to some documents of a block and adds what every list says of them.
+/// Adds what every list says of the documents of a window, which begins at `from`.
 fn fill(
     window: &mut Window,
-    (from, to): (DocId, DocId),
+    from: DocId,
     lists: &mut [Cursor],
     excluded: &mut [Cursor],
     work: &mut Work,
 ) {
-    window.move_to(from, to);
     for list in lists.iter_mut().chain(excluded) {
         list.skip_to(from);
         work.postings += list.add_to(window);

@@ -12,6 +12,8 @@ pub(super) struct Window {
     /// Its first document's place.
     block_base: DocId,
     end: DocId,
+    /// Documents that are worth a look at their positions.
+    open: Bits,
     lists: usize,
     /// By document, then by list of the plan: the most that any field gives; 0 where the list lacks it.
     scores: Box<[f32]>,
@@ -31,6 +33,7 @@ impl Window {
         Self {
             block_base: 0,
             end: 0,
+            open: Bits::NONE,
             lists: lists.max(1),
             scores: vec![0.0; BLOCK_DOCS * lists.max(1)].into(),
             matched: Bits::NONE,
@@ -41,9 +44,10 @@ impl Window {
         }
     }
 
-    /// Moves to some documents of one block and forgets all others.
-    pub(super) fn move_to(&mut self, base: DocId, end: DocId) {
+    /// Moves to some documents of one block and forgets all others. Positions are read of `open` ones only.
+    pub(super) fn move_to(&mut self, base: DocId, end: DocId, open: Bits) {
         self.clear();
+        self.open = open;
         self.block_base = base - base % DocId::try_from(BLOCK_DOCS).expect("a small number");
         self.end = end;
     }
@@ -58,6 +62,12 @@ impl Window {
             self.unscored.fill(0);
             self.unscored_held = Bits::NONE;
         }
+    }
+
+    /// Tells whether a document is worth a look at its positions.
+    #[inline]
+    pub(super) fn is_open_to(&self, doc: DocId) -> bool {
+        self.open.has(self.place(doc))
     }
 
     pub(super) fn end(&self) -> DocId {
