@@ -114,8 +114,8 @@ impl<'a> Ranked<'a> {
         let is_any_wanted = plan.lists.iter().all(|list| list.terms != 0)
             && matches!(plan.wanted, Wanted::Leaf(any) if any & all == all);
         let terms = plan.lists.iter().map(|list| list.terms).collect();
-        let reads_positions =
-            !pairs.is_empty() || plan.lists.iter().any(|list| matches!(list.sought, Sought::Phrase(..)));
+        let is_phrase = |list: &List| matches!(list.sought, Sought::Phrase(..));
+        let reads_positions = !pairs.is_empty() || plan.lists.iter().chain(&plan.excluded).any(is_phrase);
         Ok(Self { dictionaries, reads_positions, plan, terms, lists, pairs, bonuses, excluded, telling, is_any_wanted, order, request })
     }
 

@@ -15,8 +15,13 @@ use crate::error::Result;
 use crate::index::{Snapshot, failed};
 use crate::model::Field;
 
+use super::forms::Forms;
+
 /// A token's entries by segment; `None` where the segment lacks it.
 type Entries = Rc<[Option<TermInfo>]>;
+
+/// The entries of several forms with their weights, by segment: only what the segment holds.
+type FormEntries = Rc<[Vec<(TermInfo, f32)>]>;
 
 /// The dictionaries of every field, by segment.
 pub(super) struct Dictionaries<'a> {
@@ -28,6 +33,8 @@ pub(super) struct Dictionaries<'a> {
 struct FieldDictionaries {
     indexes: OnceCell<Vec<Arc<InvertedIndexReader>>>,
     known: RefCell<HashMap<String, Entries>>,
+    /// By the number of the forms.
+    forms: RefCell<HashMap<usize, FormEntries>>,
 }
 
 impl<'a> Dictionaries<'a> {
@@ -68,6 +75,38 @@ impl<'a> Dictionaries<'a> {
             index.read_block_postings_from_terminfo(entry, IndexRecordOption::WithFreqs)
         };
         entries[segment].as_ref().map(open).transpose().map_err(|error| failed(error.into()))
+    }
+
+    /// Opens the postings of every form that the segment holds, with its weight.
+    pub(super) fn form_postings(
+        &self,
+        segment: usize,
+        field: Field,
+        forms: &Forms,
+    ) -> Result<Vec<(BlockSegmentPostings, f32)>> {
+        let entries = self.form_entries(field, forms)?;
+        let index = &self.indexes(field)?[segment];
+        let open = |(entry, weight): &(TermInfo, f32)| {
+            let postings = index.read_block_postings_from_terminfo(entry, IndexRecordOption::WithFreqs)?;
+            Ok((postings, *weight))
+        };
+        entries[segment].iter().map(open).collect::<std::io::Result<_>>().map_err(|error| failed(error.into()))
+    }
+
+    fn form_entries(&self, field: Field, forms: &Forms) -> Result<FormEntries> {
+        let kept = &self.fields[field as usize].forms;
+        if let Some(entries) = kept.borrow().get(&forms.number) {
+            return Ok(Rc::clone(entries));
+        }
+        let mut by_segment = vec![Vec::new(); self.snapshot.segments()];
+        for (token, weight) in &forms.forms {
+            for (held, entry) in by_segment.iter_mut().zip(&*self.entries(field, token)?) {
+                held.extend(entry.clone().map(|entry| (entry, *weight)));
+            }
+        }
+        let entries: FormEntries = by_segment.into();
+        kept.borrow_mut().insert(forms.number, Rc::clone(&entries));
+        Ok(entries)
     }
 
     /// Opens the postings of a token with positions; `None` where the segment lacks it.

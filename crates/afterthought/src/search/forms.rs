@@ -46,6 +46,8 @@ pub(super) struct Forms {
     pub(super) label: String,
     /// Tokens with weights of at most 1.
     pub(super) forms: Vec<(String, f32)>,
+    /// No other forms of the search have it.
+    pub(super) number: usize,
 }
 
 impl Plan {
@@ -54,7 +56,7 @@ impl Plan {
         let snapshot = dictionaries.snapshot;
         let searched: Vec<Field> = self.fields.iter().map(|(field, _)| *field).collect();
         let mut cuts = Vec::new();
-        for list in self.lists.iter_mut().chain(&mut self.excluded) {
+        for (number, list) in self.lists.iter_mut().chain(&mut self.excluded).enumerate() {
             let Sought::Pattern(label, pattern) = &list.sought else { continue };
             if let Pattern::Session(part) = pattern {
                 let (sessions, all) = sessions(snapshot, part)?;
@@ -81,7 +83,7 @@ impl Plan {
             }
             list.sought = match (pattern, forms.len()) {
                 (Pattern::Word(word, _), 1) => Sought::Token(word.clone()),
-                _ => Sought::Forms(Forms { label: label.clone(), forms }),
+                _ => Sought::Forms(Forms { label: label.clone(), forms, number }),
             };
         }
         let found =

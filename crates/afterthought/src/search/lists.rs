@@ -22,7 +22,6 @@ use crate::model::Field;
 
 use super::collect::RankedList;
 use super::dictionaries::Dictionaries;
-use super::forms::Forms;
 use super::near::{Places, near};
 use super::plan::Sought;
 use super::window::Window;
@@ -124,12 +123,10 @@ impl Cursor {
             Sought::Token(token) => {
                 TokenCursor::open(dictionaries, segment, field, token)?.map(CursorKind::Token)
             }
-            Sought::Forms(Forms { forms, .. }) => {
-                let mut cursors = Vec::new();
-                for (token, weight) in forms {
-                    let cursor = TokenCursor::open(dictionaries, segment, field, token)?;
-                    cursors.extend(cursor.map(|cursor| (cursor, *weight)));
-                }
+            Sought::Forms(forms) => {
+                let forms = dictionaries.form_postings(segment, field, forms)?.into_iter();
+                let cursors: Vec<_> =
+                    forms.map(|(postings, weight)| (TokenCursor { postings, at: 0 }, weight)).collect();
                 (!cursors.is_empty()).then_some(CursorKind::Forms(cursors))
             }
             Sought::Sessions(_, sessions) => {

@@ -127,9 +127,9 @@ impl<'a> Scan<'a> {
             }
             check()?;
             let number = first as usize / BLOCK_DOCS;
-            let base = first - first % BLOCK;
-            window.move_to(base, base.saturating_add(BLOCK).min(TERMINATED), self.open_to(number, tally.watch));
-            fill(window, base, &mut lists, &mut excluded, work);
+            let end = (first - first % BLOCK).saturating_add(BLOCK).min(TERMINATED);
+            window.move_to(first, end, self.open_to(number, tally.watch));
+            fill(window, first, &mut lists, &mut excluded, work);
             self.tally_block(number, window, tally, facets.as_mut());
         }
         if let Some(facets) = facets {
