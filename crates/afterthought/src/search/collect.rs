@@ -220,10 +220,14 @@ fn rarity(dictionaries: &Dictionaries<'_>, list: &List, fields: &[(Field, f32, N
 }
 
 /// Drops the low bits of a score: sums of the same parts may differ there, and equal scores must
-/// be equal for time to decide.
+/// be equal for time to decide. What only marks that a word is there is nothing.
 pub(super) fn quantised(score: f32) -> f32 {
-    f32::from_bits(score.to_bits() & !0x7FF)
+    if score < PRESENT_MAX { 0.0 } else { f32::from_bits(score.to_bits() & !0x7FF) }
 }
+
+/// What a word counts that counts nothing and is there, and more than all such words together.
+pub(super) const PRESENT: f32 = f32::MIN_POSITIVE;
+const PRESENT_MAX: f32 = 1e-35;
 
 /// The best documents and how many there are.
 pub(super) struct Collected {

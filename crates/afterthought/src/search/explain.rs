@@ -5,7 +5,7 @@ use serde::Serialize;
 use crate::error::Result;
 use crate::model::Field;
 
-use super::collect::{Ranked, RankedList, quantised, sum_of_best};
+use super::collect::{PRESENT, Ranked, RankedList, quantised, sum_of_best};
 use super::dictionaries::Dictionaries;
 use super::forms::Forms;
 use super::gather::Found;
@@ -153,7 +153,7 @@ impl<'a> Account<'a> {
     pub(super) fn explanation(&self) -> Explanation {
         let message = Explanation::sum("this message: its words and neighbours", self.words());
         let weight = self.ranked.request.weights.session;
-        let lists = self.ranked.plan.lists.iter().zip(self.evidence).filter(|(_, best)| **best > 0.0);
+        let lists = self.ranked.plan.lists.iter().zip(self.evidence).filter(|(_, best)| **best > PRESENT);
         let best = lists.map(|(list, best)| Explanation::value(name(&list.sought), weight * best));
         let session = Explanation::sum("the best of each word in its session, weighed", best.collect());
         Explanation::sum("score", vec![message, session])

@@ -5,6 +5,7 @@ use tantivy::DocId;
 
 use crate::index::{BLOCK_DOCS, Bits};
 
+use super::collect::PRESENT;
 use super::lists::Slot;
 
 /// The scores of the documents from `base` to `end`, which lie in one block.
@@ -102,7 +103,7 @@ impl Window {
         for (doc, score) in documents {
             let at = self.place(doc);
             let best = &mut self.scores[at * self.lists + list];
-            let score = score.max(f32::MIN_POSITIVE);
+            let score = score.max(PRESENT);
             if score > *best {
                 *best = score;
             }
@@ -122,7 +123,7 @@ impl Window {
         match slot.list {
             Some(list) => {
                 // However little it counts, it is there.
-                let score = score.max(f32::MIN_POSITIVE);
+                let score = score.max(PRESENT);
                 let best = &mut self.scores[at * self.lists + list];
                 if score > *best {
                     *best = score;
