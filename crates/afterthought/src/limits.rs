@@ -57,8 +57,10 @@ pub const PAGE_REFILLS_MAX: usize = 3;
 pub const SNIPPET_MARKS_MAX: usize = 64;
 /// Length of a snippet, in Unicode scalar values.
 pub const SNIPPET_CHARS_MAX: usize = 240;
-/// Part of one field that the highlighter reads, in bytes.
+/// Part of one field that is looked through for the words of a query, in bytes,
 pub const SNIPPET_SCAN_BYTES_MAX: usize = 1024 * 1024;
+/// and most of it that is analyzed to cut the snippet.
+pub const SNIPPET_ANALYZED_BYTES_MAX: usize = 16 * 1024;
 
 /// Longest part of a word or identifier that is indexed, in bytes.
 pub const TOKEN_PART_BYTES_MAX: usize = 64;

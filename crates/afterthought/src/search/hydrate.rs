@@ -110,7 +110,7 @@ impl<'a> HitMaker<'a> {
         let held = shown.account.terms();
         let terms = self.ranked.plan.terms.iter().enumerate();
         let terms = terms.filter(|(bit, _)| held >> bit & 1 == 1);
-        let snippet = self.needles.snippet(&mut self.analyzer, shown.text);
+        let (snippet, _) = self.needles.snippet(&mut self.analyzer, shown.text);
         let time = shown.message.map_or(shown.session.started_ms, |message| message.timestamp_ms);
         Ok(Hit {
             message_id: shown.message.map(|message| message.id),

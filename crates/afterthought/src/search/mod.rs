@@ -24,6 +24,7 @@ mod request;
 mod run;
 mod sessions;
 mod snippet;
+mod spots;
 mod wanted;
 mod weights;
 mod workspace;
