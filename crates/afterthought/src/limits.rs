@@ -108,6 +108,9 @@ pub const BATCH_RETRIES_MAX: usize = 20;
 /// Largest archive that is copied to a private folder without the caller's leave, in bytes.
 pub const ARCHIVE_COPY_BYTES_MAX: u64 = 2 * 1024 * 1024 * 1024;
 
+/// Connections to an archive that wait for the next read; none of them locks anything.
+pub const ARCHIVE_IDLE_MAX: usize = 4;
+
 /// A full comparison of archive and index that took less than this repeats at every search, in ms.
 pub const SIGNATURES_CHEAP_MS: u64 = 50;
 /// Otherwise it repeats when the last one is older than this, in seconds.
