@@ -36,13 +36,15 @@ pub struct Archive {
     copy_bytes_max: u64,
     copy: SharedCopy,
     idle: Arc<Mutex<Vec<Idle>>>,
+    /// The columns of the last schema that was read, by its hash.
+    columns: Arc<Mutex<Option<(u64, Arc<Columns>)>>>,
 }
 
 /// A connection that waits for the next read, and what the files were like when it was opened.
 struct Idle {
     stamp: Stamp,
     opened: Opened,
-    columns: Columns,
+    columns: Arc<Columns>,
 }
 
 impl Archive {
@@ -59,7 +61,7 @@ impl Archive {
                 .hint("give the path of the state.db inside it"));
         }
         let copy_bytes_max = if allow_copy { u64::MAX } else { ARCHIVE_COPY_BYTES_MAX };
-        Ok(Self { path, copy_bytes_max, copy: SharedCopy::default(), idle: Arc::default() })
+        Ok(Self { path, copy_bytes_max, copy: SharedCopy::default(), idle: Arc::default(), columns: Arc::default() })
     }
 
     /// Returns the archive's canonical path.
@@ -114,8 +116,18 @@ impl Archive {
 
     fn open(&self, stamp: &Stamp) -> Result<Idle> {
         let opened = open::open(&self.path, stamp, self.copy_bytes_max, &self.copy)?;
-        let columns = Columns::of(&opened.connection, &self.path)?;
+        let columns = self.columns_of(&opened)?;
         Ok(Idle { stamp: stamp.clone(), opened, columns })
+    }
+
+    fn columns_of(&self, opened: &Opened) -> Result<Arc<Columns>> {
+        let mut last = self.columns.lock();
+        if let Some((_, columns)) = last.as_ref().filter(|(schema, _)| *schema == opened.schema) {
+            return Ok(Arc::clone(columns));
+        }
+        let columns = Arc::new(Columns::of(&opened.connection, &self.path)?);
+        *last = Some((opened.schema, Arc::clone(&columns)));
+        Ok(columns)
     }
 
     /// Returns a connection to the files as they are, and closes those to what they were.
