@@ -251,7 +251,7 @@ impl Snapshot {
             return Ok(tiers);
         }
         let mut tiers = Vec::new();
-        for (segment_ord, segment) in self.searcher.segment_readers().iter().enumerate() {
+        for segment_ord in 0..self.segments() {
             let Some(sources) = self.session_texts(segment_ord, SOURCE)? else { continue };
             let of_source = tiers_of(sources)?;
             // Sessions that are not in the table are of none.
@@ -259,7 +259,7 @@ impl Snapshot {
                 continue;
             }
             let columns = self.columns(segment_ord)?;
-            self.each_session_of(segment, |doc| {
+            self.each_session_of(segment_ord, |doc| {
                 let source = sources.ords().first(doc).and_then(|ord| usize::try_from(ord).ok());
                 let tier = source.and_then(|source| of_source.get(source).copied()).flatten();
                 if tier.is_some() {
@@ -347,9 +347,12 @@ impl Snapshot {
         }
         let kind = Term::from_field_u64(self.fields.kind, 1);
         let mut sessions = 0;
-        for segment in self.searcher.segment_readers() {
+        for (ord, segment) in self.searcher.segment_readers().iter().enumerate() {
+            if self.session_texts(ord, SOURCE)?.is_none() {
+                continue;
+            }
             if segment.has_deletes() {
-                self.each_session_of(segment, |_| {
+                self.each_session_of(ord, |_| {
                     sessions += 1;
                     Ok(())
                 })?;
@@ -368,7 +371,7 @@ impl Snapshot {
         for (ord, segment) in self.searcher.segment_readers().iter().enumerate() {
             let (columns, hash) = (self.columns(ord)?, self.hashes(ord)?);
             let ids = Strings::load(segment, "session_id")?;
-            self.each_session_of(segment, |doc| {
+            self.each_session_of(ord, |doc| {
                 let session = KnownSession { ord: columns.session_ord.get_val(doc), hash: hash.get_val(doc) };
                 known.insert(ids.get(doc).unwrap_or_default().to_owned(), session);
                 Ok(())
@@ -386,7 +389,7 @@ impl Snapshot {
             for name in names {
                 strings.push(Strings::load(segment, name)?);
             }
-            self.each_session_of(segment, |doc| {
+            self.each_session_of(ord, |doc| {
                 let ord = index_of(columns.session_ord.get_val(doc))?;
                 if table.len() <= ord {
                     table.resize(ord + 1, [const { None }; N]);
@@ -436,9 +439,9 @@ impl Snapshot {
     /// Returns where every session's document stands.
     pub fn session_places(&self) -> Result<Vec<SessionPlace>> {
         let mut places = Vec::new();
-        for (segment_ord, segment) in (0..).zip(self.searcher.segment_readers()) {
+        for segment_ord in (0..).take(self.segments()) {
             let columns = self.columns(segment_ord as usize)?;
-            self.each_session_of(segment, |doc| {
+            self.each_session_of(segment_ord as usize, |doc| {
                 let (ord, started_ms) = (columns.session_ord.get_val(doc), columns.timestamp.get_val(doc));
                 places.push(SessionPlace { ord, started_ms, segment: segment_ord, doc });
                 Ok(())
@@ -768,7 +771,12 @@ impl Snapshot {
         Ok((count, ids))
     }
 
-    fn each_session_of(&self, segment: &SegmentReader, visit: impl FnMut(DocId) -> Result<()>) -> Result<()> {
+    fn each_session_of(&self, segment_ord: usize, visit: impl FnMut(DocId) -> Result<()>) -> Result<()> {
+        // Every session has a source.
+        if self.session_texts(segment_ord, SOURCE)?.is_none() {
+            return Ok(());
+        }
+        let segment = &self.searcher.segment_readers()[segment_ord];
         each_doc(segment, &Term::from_field_u64(self.fields.kind, 1), visit)
     }
 }
