@@ -14,7 +14,7 @@ use crate::context::{Context, Entry};
 use crate::error::{Error, ErrorKind, Result};
 use crate::index::{Access, Disk, Folder, Snapshot, Storage, Store, flag};
 use crate::limits::{BATCH_ROWS_MAX, READERS_DEFAULT, SEARCH_WALL_MS_MAX, VERIFY_LISTED_MAX};
-use crate::mirror::{Depth, Freshness, Level, Mirror, Note, Progress, Verdict, verify};
+use crate::mirror::{Depth, Freshness, Level, Mirror, Note, Progress, SyncReport, Verdict, verify};
 use crate::model::{Message, Origin, Session, Warning};
 use crate::search::{
     Filters, IndexState, IndexView, Kept, Page, Pool, SearchRequest, SessionList, SessionView, commit_of,
@@ -29,7 +29,7 @@ pub struct Options {
     pub archive: PathBuf,
     /// Folder below which every archive's index has a folder of its own.
     pub index_root: PathBuf,
-    /// Threads that answer searches.
+    /// Threads that answer searches; without any, whoever asks does the work.
     pub readers: usize,
     /// Copy an archive of any size where it cannot be read in place.
     pub allow_copy: bool,
@@ -96,19 +96,33 @@ impl Engine {
     /// the index cannot be used; see [`Opening`].
     pub fn open(options: &Options) -> Result<Self> {
         let archive = Archive::at(&options.archive, options.allow_copy)?;
-        // An archive that cannot be read is said before an index is made for it.
-        archive.read(|_| Ok(()))?;
         let folder = options.folder(&archive);
-        let store = match options.index {
-            Opening::Existing => Store::open(&folder)?.ok_or_else(|| {
-                Error::new(ErrorKind::IndexMissing, "open index of", archive.path().display())
+        let found = Store::open(&folder);
+        // An archive that cannot be read is said before an index is made for it. One that is what a check
+        // read was readable then.
+        let is_checked = |store: &Store| {
+            let note = Note::read(&store.note())?;
+            let (stamp, snapshot) = (archive.stamp().ok()?, store.snapshot().ok()?);
+            Some(note.still_true(&stamp, snapshot.checkpoint()))
+        };
+        if !matches!(&found, Ok(Some(store)) if is_checked(store) == Some(true)) {
+            archive.read(|_| Ok(()))?;
+        }
+        let store = match (found, options.index) {
+            (Ok(Some(store)), _) => store,
+            (Ok(None), Opening::Existing) => {
+                return Err(Error::new(ErrorKind::IndexMissing, "open index of", archive.path().display())
                     .because("nothing has been indexed yet")
-                    .hint("run: aft index")
-            })?,
-            Opening::Ensure => match Store::open_or_create(&folder) {
+                    .hint("run: aft index"));
+            }
+            (Ok(None), Opening::Ensure) => match Store::open_or_create(&folder) {
                 Err(error) if error.kind() == ErrorKind::IndexIncompatible => Store::start_over(&folder)?,
                 other => other?,
             },
+            (Err(error), Opening::Ensure) if error.kind() == ErrorKind::IndexIncompatible => {
+                Store::start_over(&folder)?
+            }
+            (Err(error), _) => return Err(error),
         };
         let live = Mutex::new(Live::over(store, &archive, &folder)?);
         let kept = Arc::new(Kept::default());
@@ -162,7 +176,18 @@ impl Engine {
                     .hint("name another folder with --index"),
             ));
         }
+        // Nothing is waited for where the writer thread would find that nothing changed.
+        if level == Level::Quick && self.is_fresh(&live.store)? {
+            return Ok(Freshness::Fresh(SyncReport { unchanged: true, ..SyncReport::default() }));
+        }
         live.mirror.freshen(level, wait, watch)
+    }
+
+    /// Tells whether the last check compared all there is, and the files are as it found them.
+    fn is_fresh(&self, store: &Store) -> Result<bool> {
+        let Some(note) = Note::read(&store.note()).filter(|note| note.full) else { return Ok(false) };
+        let snapshot = store.guarded(|| store.snapshot())?;
+        Ok(self.archive.stamp().is_ok_and(|stamp| note.still_true(&stamp, snapshot.checkpoint())))
     }
 
     /// Asks a sync under way to commit what it has and end.

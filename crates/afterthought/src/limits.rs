@@ -57,8 +57,10 @@ pub const PAGE_REFILLS_MAX: usize = 3;
 pub const SNIPPET_MARKS_MAX: usize = 64;
 /// Length of a snippet, in Unicode scalar values.
 pub const SNIPPET_CHARS_MAX: usize = 240;
-/// Part of one field that the highlighter reads, in bytes.
+/// Part of one field that is looked through for the words of a query, in bytes,
 pub const SNIPPET_SCAN_BYTES_MAX: usize = 1024 * 1024;
+/// and most of it that is analyzed to cut the snippet.
+pub const SNIPPET_ANALYZED_BYTES_MAX: usize = 16 * 1024;
 
 /// Longest part of a word or identifier that is indexed, in bytes.
 pub const TOKEN_PART_BYTES_MAX: usize = 64;
@@ -105,6 +107,9 @@ pub const BATCH_RETRIES_MAX: usize = 20;
 
 /// Largest archive that is copied to a private folder without the caller's leave, in bytes.
 pub const ARCHIVE_COPY_BYTES_MAX: u64 = 2 * 1024 * 1024 * 1024;
+
+/// Connections to an archive that wait for the next read; none of them locks anything.
+pub const ARCHIVE_IDLE_MAX: usize = 4;
 
 /// A full comparison of archive and index that took less than this repeats at every search, in ms.
 pub const SIGNATURES_CHEAP_MS: u64 = 50;

@@ -21,13 +21,27 @@ pub(crate) struct Reporter {
     last_line: Instant,
     watching: Arc<AtomicBool>,
     interrupted: Arc<AtomicBool>,
+    handles: bool,
 }
 
 impl Reporter {
     /// Starts watching; from here on Ctrl-C stops the sync in good order.
     pub(crate) fn new(how: ProgressArg) -> Self {
+        let mut reporter = Self::patient(how);
+        reporter.handle_interrupts();
+        reporter
+    }
+
+    /// Starts watching what is over at once most times. Only when it takes a while Ctrl-C stops the sync in
+    /// good order; before that it ends the program, which the index outlives.
+    pub(crate) fn patient(how: ProgressArg) -> Self {
         let (watching, interrupted) = (Arc::new(AtomicBool::new(true)), Arc::new(AtomicBool::new(false)));
-        let (watches, flag) = (Arc::clone(&watching), Arc::clone(&interrupted));
+        Self { how, bar: None, last_line: Instant::now(), watching, interrupted, handles: false }
+    }
+
+    fn handle_interrupts(&mut self) {
+        self.handles = true;
+        let (watches, flag) = (Arc::clone(&self.watching), Arc::clone(&self.interrupted));
         let set = ctrlc::set_handler(move || {
             // Only a sync needs good order, and a second Ctrl-C does not wait for it.
             if !watches.load(Ordering::Relaxed) || flag.swap(true, Ordering::Relaxed) {
@@ -37,11 +51,13 @@ impl Reporter {
         if let Err(error) = set {
             tell!("aft: Ctrl-C will end the sync at once: {error}");
         }
-        Self { how, bar: None, last_line: Instant::now(), watching, interrupted }
     }
 
     /// Shows the state of things, and hands Ctrl-C on to what `interrupt` stops.
     pub(crate) fn watch(&mut self, interrupt: impl FnOnce(), progress: Option<Progress>) {
+        if !self.handles {
+            self.handle_interrupts();
+        }
         if self.interrupted.load(Ordering::Relaxed) {
             interrupt();
         }

@@ -7,7 +7,7 @@ use afterthought::limits::PAGE_DEPTH_MAX;
 use afterthought::search::{facet_line, workspace_path};
 use afterthought::time::bound_now;
 use afterthought::{
-    Engine, Facet, Filters, Group, Hit, Level, Match, Opening, Origin, Page, SearchRequest, Sort, Warning,
+    Engine, Facet, Filters, Freshness, Group, Hit, Level, Match, Opening, Origin, Page, SearchRequest, Sort, Warning,
     Weights,
 };
 
@@ -29,25 +29,35 @@ pub(crate) fn run(global: &Global, args: &Search) -> Result<u8, Failure> {
     let request = request(args)?;
     let wait = Duration::try_from_secs_f64(args.wait)
         .map_err(|_| Failure::Usage(format!("--wait {}: not a number of seconds of 0 or more", args.wait)))?;
+    // One question needs no thread to wait for it.
+    options.readers = 0;
     let engine = Engine::open(&options)?;
     let began = Instant::now();
-    let warning = if no_sync { None } else { freshen(&engine, wait)? };
+    let freshness = if no_sync { None } else { Some(refresh(&engine, wait)?) };
     let sync_ms = began.elapsed().as_secs_f64() * 1_000.0;
     let mut page = engine.search(request)?;
     page.sync_ms = sync_ms;
-    page.warnings.extend(warning);
+    page.warnings.extend(freshness.as_ref().and_then(Freshness::warning));
     if global.json {
         print_json(&page)?;
     } else {
         print_text(&as_text(global, &page, args.group))?;
         print_notes(global, &page);
     }
+    // Where nothing was written, the process ends with nothing to close in good order.
+    if freshness.is_none_or(|freshness| matches!(freshness, Freshness::Fresh(report) if report.unchanged)) {
+        std::mem::forget(engine);
+    }
     Ok(0)
 }
 
 /// Brings the index up to date. Returns what the caller should know if that did not succeed.
 pub(crate) fn freshen(engine: &Engine, wait: Duration) -> Result<Option<Warning>, Failure> {
-    let mut reporter = Reporter::new(ProgressArg::Auto);
+    Ok(refresh(engine, wait)?.warning())
+}
+
+fn refresh(engine: &Engine, wait: Duration) -> Result<Freshness, Failure> {
+    let mut reporter = Reporter::patient(ProgressArg::Auto);
     let freshness =
         engine.freshen(Level::Quick, wait, |progress| reporter.watch(|| engine.interrupt(), progress))?;
     if reporter.finish() {
@@ -55,7 +65,7 @@ pub(crate) fn freshen(engine: &Engine, wait: Duration) -> Result<Option<Warning>
             "stopped; what was indexed stays, and the next run goes on".to_owned(),
         ));
     }
-    Ok(freshness.warning())
+    Ok(freshness)
 }
 
 fn request(args: &Search) -> Result<SearchRequest, Failure> {

@@ -20,6 +20,7 @@ use std::time::Duration;
 use parking_lot::Mutex;
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 use tempfile::TempDir;
+use xxhash_rust::xxh3::Xxh3;
 
 use crate::error::{Error, ErrorKind, Result};
 
@@ -32,6 +33,8 @@ const COPY_NAME: &str = "archive.db";
 pub(super) struct Opened {
     pub(super) connection: Connection,
     pub(super) mode: Mode,
+    /// Hash of what the database says its tables are.
+    pub(super) schema: u64,
     /// The private copy that the connection reads.
     _copy: Option<Arc<PrivateCopy>>,
 }
@@ -96,7 +99,7 @@ pub(super) fn open(path: &Path, stamp: &Stamp, copy_bytes_max: u64, shared: &Sha
         Mode::Copy => return open_copy(path, stamp, copy_bytes_max, shared),
     };
     match connect(path, parameters) {
-        Ok(connection) => Ok(Opened { connection, mode, _copy: None }),
+        Ok((connection, schema)) => Ok(Opened { connection, mode, schema, _copy: None }),
         Err(error) if mode == Mode::Journal && needs_rollback(&error) => {
             open_copy(path, stamp, copy_bytes_max, shared)
         }
@@ -104,21 +107,37 @@ pub(super) fn open(path: &Path, stamp: &Stamp, copy_bytes_max: u64, shared: &Sha
     }
 }
 
-fn connect(path: &Path, parameters: &str) -> rusqlite::Result<Connection> {
+fn connect(path: &Path, parameters: &str) -> rusqlite::Result<(Connection, u64)> {
     let flags =
         OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let connection = Connection::open_with_flags(uri(path, parameters), flags)?;
-    prepare(&connection)?;
-    Ok(connection)
+    let schema = prepare(&connection)?;
+    Ok((connection, schema))
 }
 
-fn prepare(connection: &Connection) -> rusqlite::Result<()> {
+fn prepare(connection: &Connection) -> rusqlite::Result<u64> {
     connection.busy_timeout(Duration::from_secs(2))?;
     connection.set_prepared_statement_cache_capacity(32);
     connection
         .execute_batch("PRAGMA query_only = 1; PRAGMA temp_store = MEMORY; PRAGMA cache_size = -16384;")?;
-    // The first read of the file: a foreign format or an unreadable log shows here.
-    connection.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(()))
+    schema_hash(connection)
+}
+
+/// Hashes the schema: two archives with the same one have the same columns. The first read of the file: a
+/// foreign format or an unreadable log shows here.
+fn schema_hash(connection: &Connection) -> rusqlite::Result<u64> {
+    let mut statement = connection.prepare("SELECT type, name, sql FROM sqlite_schema")?;
+    let mut rows = statement.query([])?;
+    let mut hasher = Xxh3::new();
+    while let Some(row) = rows.next()? {
+        for column in 0..3 {
+            // A length that no text has stands for what is none.
+            let text = row.get_ref(column)?.as_bytes_or_null().ok().flatten();
+            hasher.update(&text.map_or(u64::MAX, |text| text.len() as u64).to_le_bytes());
+            hasher.update(text.unwrap_or_default());
+        }
+    }
+    Ok(hasher.digest())
 }
 
 fn open_copy(path: &Path, stamp: &Stamp, copy_bytes_max: u64, shared: &SharedCopy) -> Result<Opened> {
@@ -132,11 +151,11 @@ fn open_copy(path: &Path, stamp: &Stamp, copy_bytes_max: u64, shared: &SharedCop
     }
     let copy = latest_copy(path, stamp, shared)?;
     let connection = Connection::open(copy.folder.path().join(COPY_NAME)).and_then(|connection| {
-        prepare(&connection)?;
-        Ok(connection)
+        let schema = prepare(&connection)?;
+        Ok((connection, schema))
     });
-    let connection = connection.map_err(|error| refused(path, error))?;
-    Ok(Opened { connection, mode: Mode::Copy, _copy: Some(copy) })
+    let (connection, schema) = connection.map_err(|error| refused(path, error))?;
+    Ok(Opened { connection, mode: Mode::Copy, schema, _copy: Some(copy) })
 }
 
 /// Returns a copy of the files as the stamp found them; copies them unless another handle did.

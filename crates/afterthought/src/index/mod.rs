@@ -24,4 +24,4 @@ pub use writer::{Merged, Writer};
 
 pub(crate) use document::{message_hash, session_hash};
 pub(crate) use folder::replace_file;
-pub(crate) use snapshot::failed;
+pub(crate) use snapshot::{SessionHead, failed};

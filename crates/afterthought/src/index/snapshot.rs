@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
 
+use memchr::memmem;
 use tantivy::columnar::{Column, ColumnValues, StrColumn};
 use tantivy::schema::IndexRecordOption;
 use tantivy::{DocId, DocSet, Searcher, SegmentReader, TERMINATED, Term};
@@ -28,16 +29,92 @@ pub struct Snapshot {
 
 /// What searches read of a searcher again and again: made when it is first read, and then kept.
 pub(super) struct Opened {
-    columns: Vec<OnceLock<SegmentColumns>>,
+    segments: Vec<OpenedSegment>,
+    rows: OnceLock<u64>,
     tiers: OnceLock<Vec<Option<Tier>>>,
     roots: OnceLock<Vec<usize>>,
+    session_ids: OnceLock<SessionIds>,
+}
+
+#[derive(Default)]
+struct OpenedSegment {
+    columns: OnceLock<SegmentColumns>,
+    hash: OnceLock<Arc<dyn ColumnValues<u64>>>,
+    /// In the order of [`SESSION_TEXTS`]; `None` where no session of the segment has one.
+    texts: [OnceLock<Option<StrColumn>>; SESSION_TEXTS.len()],
 }
 
 impl Opened {
     pub(super) fn of(searcher: &Searcher) -> Self {
-        let columns = searcher.segment_readers().iter().map(|_| OnceLock::new()).collect();
-        Self { columns, tiers: OnceLock::new(), roots: OnceLock::new() }
+        let segments = searcher.segment_readers().iter().map(|_| OpenedSegment::default()).collect();
+        Self {
+            segments,
+            rows: OnceLock::new(),
+            tiers: OnceLock::new(),
+            roots: OnceLock::new(),
+            session_ids: OnceLock::new(),
+        }
     }
+}
+
+/// The columns that say what a session row says.
+const SESSION_TEXTS: [&str; 10] = [
+    "session_id",
+    "source",
+    "title_text",
+    "user",
+    "model",
+    "parent_id",
+    "cwd",
+    "git_root",
+    "git_branch",
+    "end_reason",
+];
+
+/// Places in [`SESSION_TEXTS`].
+const ID: usize = 0;
+const SOURCE: usize = 1;
+const TITLE: usize = 2;
+const PARENT: usize = 5;
+
+/// Every session's id, one behind the other: quicker to look through than one by one.
+struct SessionIds {
+    joined: String,
+    ends: Vec<usize>,
+}
+
+impl SessionIds {
+    /// Returns the ids that hold a text, in order.
+    fn holding(&self, part: &str) -> Vec<&str> {
+        let mut holding = Vec::new();
+        let finder = memmem::Finder::new(part);
+        let mut from = 0;
+        while let Some(at) = finder.find(&self.joined.as_bytes()[from..]).map(|at| from + at) {
+            let number = self.ends.partition_point(|end| *end <= at);
+            let start = number.checked_sub(1).map_or(0, |before| self.ends[before]);
+            let Some(end) = self.ends.get(number).copied() else { break };
+            // What begins in one id and ends in the next stands in neither.
+            if at + part.len() <= end {
+                holding.push(&self.joined[start..end]);
+                from = end;
+            } else {
+                from = at + 1;
+            }
+        }
+        holding.sort_unstable();
+        holding.dedup();
+        holding
+    }
+}
+
+/// What a hit shows of its session.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct SessionHead {
+    pub(crate) id: String,
+    pub(crate) source: String,
+    pub(crate) title: Option<String>,
+    pub(crate) parent_id: Option<String>,
+    pub(crate) started_ms: Option<i64>,
 }
 
 /// What the mirror knows of an indexed session.
@@ -161,7 +238,7 @@ impl Snapshot {
         checkpoint: Checkpoint,
         opened: Arc<Opened>,
     ) -> Self {
-        debug_assert_eq!(opened.columns.len(), searcher.segment_readers().len());
+        debug_assert_eq!(opened.segments.len(), searcher.segment_readers().len());
         Self { searcher, fields, checkpoint, opened }
     }
 
@@ -183,8 +260,26 @@ impl Snapshot {
         if let Some(tiers) = self.opened.tiers.get() {
             return Ok(tiers);
         }
-        let table = self.attributes(["source"])?;
-        let tiers = table.iter().map(|[source]| source.as_deref().and_then(Tier::of_source)).collect();
+        let mut tiers = Vec::new();
+        for segment_ord in 0..self.segments() {
+            let Some(sources) = self.session_texts(segment_ord, SOURCE)? else { continue };
+            let of_source = tiers_of(sources)?;
+            // Sessions that are not in the table are of none.
+            if of_source.iter().all(Option::is_none) {
+                continue;
+            }
+            let columns = self.columns(segment_ord)?;
+            self.each_session_of(segment_ord, |doc| {
+                let source = sources.ords().first(doc).and_then(|ord| usize::try_from(ord).ok());
+                let tier = source.and_then(|source| of_source.get(source).copied()).flatten();
+                if tier.is_some() {
+                    let ord = index_of(columns.session_ord.get_val(doc))?;
+                    tiers.resize(tiers.len().max(ord + 1), None);
+                    tiers[ord] = tier;
+                }
+                Ok(())
+            })?;
+        }
         Ok(self.opened.tiers.get_or_init(|| tiers))
     }
 
@@ -200,7 +295,7 @@ impl Snapshot {
 
     /// Returns the columns of a segment. Opened once for all snapshots of the same segments.
     pub fn columns(&self, segment_ord: usize) -> Result<&SegmentColumns> {
-        let kept = &self.opened.columns[segment_ord];
+        let kept = &self.opened.segments[segment_ord].columns;
         if let Some(columns) = kept.get() {
             return Ok(columns);
         }
@@ -232,24 +327,61 @@ impl Snapshot {
         self.searcher.segment_readers().len()
     }
 
+    /// Returns the column of hashes of a segment. Opened once for all snapshots of the same segments.
+    fn hashes(&self, segment_ord: usize) -> Result<&Arc<dyn ColumnValues<u64>>> {
+        let kept = &self.opened.segments[segment_ord].hash;
+        if let Some(hash) = kept.get() {
+            return Ok(hash);
+        }
+        let hash = self.searcher.segment_readers()[segment_ord].fast_fields();
+        let hash = hash.column_first_or_default("hash").map_err(failed)?;
+        Ok(kept.get_or_init(|| hash))
+    }
+
+    /// Returns a column of [`SESSION_TEXTS`], by its place there; `None` if no session of the segment has
+    /// one. Opened once for all snapshots of the same segments.
+    fn session_texts(&self, segment_ord: usize, name: usize) -> Result<Option<&StrColumn>> {
+        let kept = &self.opened.segments[segment_ord].texts[name];
+        if let Some(column) = kept.get() {
+            return Ok(column.as_ref());
+        }
+        let fast = self.searcher.segment_readers()[segment_ord].fast_fields();
+        let column = fast.str(SESSION_TEXTS[name]).map_err(failed)?;
+        Ok(kept.get_or_init(|| column).as_ref())
+    }
+
     /// Counts the indexed messages.
     pub fn rows(&self) -> Result<u64> {
+        if let Some(rows) = self.opened.rows.get() {
+            return Ok(*rows);
+        }
+        let kind = Term::from_field_u64(self.fields.kind, 1);
         let mut sessions = 0;
-        self.each_session(|_, _| {
-            sessions += 1;
-            Ok(())
-        })?;
-        Ok(self.searcher.num_docs() - sessions)
+        for (ord, segment) in self.searcher.segment_readers().iter().enumerate() {
+            if self.session_texts(ord, SOURCE)?.is_none() {
+                continue;
+            }
+            if segment.has_deletes() {
+                self.each_session_of(ord, |_| {
+                    sessions += 1;
+                    Ok(())
+                })?;
+            } else {
+                let index = segment.inverted_index(kind.field()).map_err(failed)?;
+                sessions += u64::from(index.doc_freq(&kind).map_err(|error| failed(error.into()))?);
+            }
+        }
+        let rows = self.searcher.num_docs() - sessions;
+        Ok(*self.opened.rows.get_or_init(|| rows))
     }
 
     /// Returns every session's number and hash, by id.
     pub fn known_sessions(&self) -> Result<HashMap<String, KnownSession>> {
         let mut known = HashMap::new();
         for (ord, segment) in self.searcher.segment_readers().iter().enumerate() {
-            let columns = self.columns(ord)?;
-            let hash = hashes(segment)?;
+            let (columns, hash) = (self.columns(ord)?, self.hashes(ord)?);
             let ids = Strings::load(segment, "session_id")?;
-            self.each_session_of(segment, |doc| {
+            self.each_session_of(ord, |doc| {
                 let session = KnownSession { ord: columns.session_ord.get_val(doc), hash: hash.get_val(doc) };
                 known.insert(ids.get(doc).unwrap_or_default().to_owned(), session);
                 Ok(())
@@ -267,7 +399,7 @@ impl Snapshot {
             for name in names {
                 strings.push(Strings::load(segment, name)?);
             }
-            self.each_session_of(segment, |doc| {
+            self.each_session_of(ord, |doc| {
                 let ord = index_of(columns.session_ord.get_val(doc))?;
                 if table.len() <= ord {
                     table.resize(ord + 1, [const { None }; N]);
@@ -317,9 +449,9 @@ impl Snapshot {
     /// Returns where every session's document stands.
     pub fn session_places(&self) -> Result<Vec<SessionPlace>> {
         let mut places = Vec::new();
-        for (segment_ord, segment) in (0..).zip(self.searcher.segment_readers()) {
+        for segment_ord in (0..).take(self.segments()) {
             let columns = self.columns(segment_ord as usize)?;
-            self.each_session_of(segment, |doc| {
+            self.each_session_of(segment_ord as usize, |doc| {
                 let (ord, started_ms) = (columns.session_ord.get_val(doc), columns.timestamp.get_val(doc));
                 places.push(SessionPlace { ord, started_ms, segment: segment_ord, doc });
                 Ok(())
@@ -391,7 +523,7 @@ impl Snapshot {
         let term = Term::from_field_u64(self.fields.session_ord, session_ord);
         let mut marks = Vec::new();
         for (ord, segment) in self.searcher.segment_readers().iter().enumerate() {
-            let (columns, hash) = (self.columns(ord)?, hashes(segment)?);
+            let (columns, hash) = (self.columns(ord)?, self.hashes(ord)?);
             each_doc(segment, &term, |doc| {
                 let row = RowMark { id: columns.id.get_val(doc), flags: columns.flags.get_val(doc) };
                 if row.flags & flag::SESSION == 0 {
@@ -402,6 +534,28 @@ impl Snapshot {
         }
         marks.sort_unstable_by_key(|mark| mark.row.id);
         Ok(marks)
+    }
+
+    /// Returns how many listed messages of a session stand before each of these ids; `None` for one that is
+    /// not listed itself. One pass over the session's rows.
+    pub(crate) fn places_of(&self, session_ord: u64, ids: &[i64]) -> Result<Vec<Option<u64>>> {
+        let term = Term::from_field_u64(self.fields.session_ord, session_ord);
+        let mut places = vec![(0, false); ids.len()];
+        for (ord, segment) in self.searcher.segment_readers().iter().enumerate() {
+            let columns = self.columns(ord)?;
+            each_doc(segment, &term, |doc| {
+                let flags = columns.flags.get_val(doc);
+                if flags & flag::SESSION == 0 && flag::is_listed(flags) {
+                    let row = columns.id.get_val(doc);
+                    for ((before, is_listed), id) in places.iter_mut().zip(ids) {
+                        *before += u64::from(row < *id);
+                        *is_listed |= row == *id;
+                    }
+                }
+                Ok(())
+            })?;
+        }
+        Ok(places.into_iter().map(|(before, is_listed)| is_listed.then_some(before)).collect())
     }
 
     /// Returns some indexed messages, picked by `seed` from all of them; at most `count`, as places that
@@ -431,28 +585,103 @@ impl Snapshot {
 
     /// Returns the message at a place that a search found, with the hash of what it says.
     pub(crate) fn text_at(&self, segment_ord: u32, doc: DocId) -> Result<TextMark> {
-        let columns = self.columns(segment_ord as usize)?;
+        let segment_ord = segment_ord as usize;
+        let (columns, hash) = (self.columns(segment_ord)?, self.hashes(segment_ord)?);
         let row = RowMark { id: columns.id.get_val(doc), flags: columns.flags.get_val(doc) };
-        Ok(TextMark { row, hash: hashes(self.searcher.segment_reader(segment_ord))?.get_val(doc) })
+        Ok(TextMark { row, hash: hash.get_val(doc) })
     }
 
     /// Returns a session by its archive id, with its number; `None` if it is not indexed.
     pub fn session(&self, id: &str) -> Result<Option<(u64, Session)>> {
+        let Some((segment_ord, doc)) = self.session_place(id)? else { return Ok(None) };
+        let ord = self.columns(segment_ord as usize)?.session_ord.get_val(doc);
+        Ok(Some((ord, self.session_at(segment_ord, doc)?)))
+    }
+
+    /// Returns what a hit shows of a session, by its archive id; `None` if it is not indexed.
+    pub(crate) fn session_head(&self, id: &str) -> Result<Option<SessionHead>> {
+        let place = self.session_place(id)?;
+        place.map(|(segment_ord, doc)| self.session_head_at(segment_ord, doc)).transpose()
+    }
+
+    /// Returns where a session's document stands.
+    fn session_place(&self, id: &str) -> Result<Option<(u32, DocId)>> {
         let term = self.fields.session_term(id);
-        let mut found = None;
-        for (ord, segment) in self.searcher.segment_readers().iter().enumerate() {
+        for (ord, segment) in (0..).zip(self.searcher.segment_readers()) {
+            // Most segments of a large index have no session.
+            if self.session_texts(ord as usize, ID)?.is_none() {
+                continue;
+            }
+            let mut found = None;
             each_doc(segment, &term, |doc| {
-                let columns = self.columns(ord)?;
-                found = Some((columns.session_ord.get_val(doc), session_at(segment, columns, doc)?));
+                found = Some(doc);
                 Ok(())
             })?;
+            if let Some(doc) = found {
+                return Ok(Some((ord, doc)));
+            }
         }
-        Ok(found)
+        Ok(None)
     }
 
     /// Returns the session document at a place that a search found.
     pub(crate) fn session_at(&self, segment_ord: u32, doc: DocId) -> Result<Session> {
-        session_at(self.searcher.segment_reader(segment_ord), self.columns(segment_ord as usize)?, doc)
+        let head = self.session_head_at(segment_ord, doc)?;
+        let columns = self.columns(segment_ord as usize)?;
+        let text = |name| self.session_text(segment_ord, name, doc);
+        let flags = columns.flags.get_val(doc);
+        Ok(Session {
+            id: head.id,
+            source: head.source,
+            title: head.title,
+            user: text(3)?,
+            model: text(4)?,
+            parent_id: head.parent_id,
+            cwd: text(6)?,
+            git_root: text(7)?,
+            git_branch: text(8)?,
+            end_reason: text(9)?,
+            started_ms: head.started_ms,
+            archived: flags & flag::ARCHIVED != 0,
+            orphan: flags & flag::ORPHAN != 0,
+        })
+    }
+
+    /// Returns what a hit shows of the session document at a place that a search found.
+    pub(crate) fn session_head_at(&self, segment_ord: u32, doc: DocId) -> Result<SessionHead> {
+        let text = |name| self.session_text(segment_ord, name, doc);
+        let started_ms = self.columns(segment_ord as usize)?.timestamp.get_val(doc);
+        Ok(SessionHead {
+            id: text(ID)?.unwrap_or_default(),
+            source: text(SOURCE)?.unwrap_or_default(),
+            title: text(TITLE)?,
+            parent_id: text(PARENT)?,
+            started_ms: Some(started_ms).filter(|ms| *ms != NO_TIME),
+        })
+    }
+
+    fn session_text(&self, segment_ord: u32, name: usize, doc: DocId) -> Result<Option<String>> {
+        let Some(column) = self.session_texts(segment_ord as usize, name)? else { return Ok(None) };
+        let Some(ord) = column.ords().first(doc) else { return Ok(None) };
+        let mut text = String::new();
+        let found = column.ord_to_str(ord, &mut text).map_err(|error| failed(error.into()))?;
+        Ok(found.then_some(text))
+    }
+
+    /// Returns the ids of the sessions whose ids hold a text, in order; those of deleted documents too.
+    pub(crate) fn session_ids_holding(&self, part: &str) -> Result<Vec<&str>> {
+        if let Some(ids) = self.opened.session_ids.get() {
+            return Ok(ids.holding(part));
+        }
+        let mut ids = SessionIds { joined: String::new(), ends: Vec::new() };
+        for ord in 0..self.segments() {
+            let Some(column) = self.session_texts(ord, ID)? else { continue };
+            each_value(column, |id| {
+                ids.joined.push_str(&String::from_utf8_lossy(id));
+                ids.ends.push(ids.joined.len());
+            })?;
+        }
+        Ok(self.opened.session_ids.get_or_init(|| ids).holding(part))
     }
 
     /// Tells whether a message is indexed, under whichever session.
@@ -470,6 +699,12 @@ impl Snapshot {
     pub fn holds(&self, term: &Term) -> Result<bool> {
         for segment in self.searcher.segment_readers() {
             let index = segment.inverted_index(term.field()).map_err(failed)?;
+            if !segment.has_deletes() {
+                if index.doc_freq(term).map_err(|error| failed(error.into()))? > 0 {
+                    return Ok(true);
+                }
+                continue;
+            }
             let postings = index.read_postings(term, IndexRecordOption::Basic);
             let Some(mut postings) = postings.map_err(|error| failed(error.into()))? else { continue };
             let mut doc = postings.doc();
@@ -546,14 +781,12 @@ impl Snapshot {
         Ok((count, ids))
     }
 
-    fn each_session(&self, mut visit: impl FnMut(&SegmentReader, DocId) -> Result<()>) -> Result<()> {
-        for segment in self.searcher.segment_readers() {
-            self.each_session_of(segment, |doc| visit(segment, doc))?;
+    fn each_session_of(&self, segment_ord: usize, visit: impl FnMut(DocId) -> Result<()>) -> Result<()> {
+        // Every session has a source.
+        if self.session_texts(segment_ord, SOURCE)?.is_none() {
+            return Ok(());
         }
-        Ok(())
-    }
-
-    fn each_session_of(&self, segment: &SegmentReader, visit: impl FnMut(DocId) -> Result<()>) -> Result<()> {
+        let segment = &self.searcher.segment_readers()[segment_ord];
         each_doc(segment, &Term::from_field_u64(self.fields.kind, 1), visit)
     }
 }
@@ -594,34 +827,20 @@ fn roots(sessions: &[[Option<Arc<str>>; 2]]) -> Vec<usize> {
     roots.into_iter().enumerate().map(|(ord, root)| root.unwrap_or(ord)).collect()
 }
 
-fn hashes(segment: &SegmentReader) -> Result<Arc<dyn ColumnValues<u64>>> {
-    segment.fast_fields().column_first_or_default("hash").map_err(failed)
+/// Returns the tier of each source that a column knows, by its number there.
+fn tiers_of(sources: &StrColumn) -> Result<Vec<Option<Tier>>> {
+    let mut tiers = Vec::new();
+    each_value(sources, |source| tiers.push(std::str::from_utf8(source).ok().and_then(Tier::of_source)))?;
+    Ok(tiers)
 }
 
-fn session_at(segment: &SegmentReader, columns: &SegmentColumns, doc: DocId) -> Result<Session> {
-    let text = |name: &str| -> Result<Option<String>> {
-        let Some(column) = segment.fast_fields().str(name).map_err(failed)? else { return Ok(None) };
-        let Some(ord) = column.ords().first(doc) else { return Ok(None) };
-        let mut text = String::new();
-        let found = column.ord_to_str(ord, &mut text).map_err(|error| failed(error.into()))?;
-        Ok(found.then_some(text))
-    };
-    let flags = columns.flags.get_val(doc);
-    Ok(Session {
-        id: text("session_id")?.unwrap_or_default(),
-        source: text("source")?.unwrap_or_default(),
-        title: text("title_text")?,
-        user: text("user")?,
-        model: text("model")?,
-        parent_id: text("parent_id")?,
-        cwd: text("cwd")?,
-        git_root: text("git_root")?,
-        git_branch: text("git_branch")?,
-        end_reason: text("end_reason")?,
-        started_ms: Some(columns.timestamp.get_val(doc)).filter(|ms| *ms != NO_TIME),
-        archived: flags & flag::ARCHIVED != 0,
-        orphan: flags & flag::ORPHAN != 0,
-    })
+/// Visits the values of a column's dictionary, in order.
+fn each_value(column: &StrColumn, mut visit: impl FnMut(&[u8])) -> Result<()> {
+    let mut values = column.dictionary().stream().map_err(|error| failed(error.into()))?;
+    while values.advance() {
+        visit(values.key());
+    }
+    Ok(())
 }
 
 fn each_doc(segment: &SegmentReader, term: &Term, mut visit: impl FnMut(DocId) -> Result<()>) -> Result<()> {
@@ -649,10 +868,7 @@ impl Strings {
         let column = segment.fast_fields().str(name).map_err(failed)?;
         let mut values = Vec::new();
         if let Some(column) = &column {
-            let mut terms = column.dictionary().stream().map_err(|error| failed(error.into()))?;
-            while terms.advance() {
-                values.push(Arc::from(String::from_utf8_lossy(terms.key())));
-            }
+            each_value(column, |value| values.push(Arc::from(String::from_utf8_lossy(value))))?;
         }
         Ok(Self { values, column })
     }
@@ -682,6 +898,18 @@ pub(crate) fn failed(error: tantivy::TantivyError) -> Error {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn ids_are_found_by_their_parts_and_not_across_each_other() {
+        let mut ids = SessionIds { joined: String::new(), ends: Vec::new() };
+        for id in ["b-12345678", "", "a-12345678-1234", "567812"] {
+            ids.joined.push_str(id);
+            ids.ends.push(ids.joined.len());
+        }
+        assert_eq!(ids.holding("12345678"), ["a-12345678-1234", "b-12345678"]);
+        assert_eq!(ids.holding("5678a-1"), [""; 0]);
+        assert_eq!(ids.holding("567812"), ["567812"]);
+    }
 
     #[track_caller]
     fn check(sessions: &[(&str, &str)], expected: &[usize]) {

@@ -5,6 +5,8 @@
 use std::collections::HashMap;
 
 use serde::Serialize;
+use tantivy::Term;
+use tantivy::query::FuzzyTermQuery;
 
 use crate::error::Result;
 use crate::index::{Snapshot, failed};
@@ -18,7 +20,7 @@ use super::dictionaries::Dictionaries;
 use super::facets::{Facet, FacetCounts};
 use super::filter::{Filter, cause};
 use super::gather::Gathered;
-use super::nearest::distance;
+use super::nearest::{distance, slips_max};
 use super::order::Order;
 use super::plan::{Plan, Reading, tokens};
 use super::request::SearchRequest;
@@ -221,9 +223,14 @@ fn nearest_terms(
     }
     let mut near: HashMap<String, (usize, u64)> = HashMap::new();
     for (field, _) in fields {
+        let handle = snapshot.fields().text(*field);
+        let term = Term::from_field_text(handle, &token.text);
+        let query = FuzzyTermQuery::new(term, slips_max(&token.text), true);
         for segment in snapshot.searcher().segment_readers() {
-            let index = segment.inverted_index(snapshot.fields().text(*field)).map_err(failed)?;
-            let range = index.terms().range().ge(&from).lt(&to);
+            let index = segment.inverted_index(handle).map_err(failed)?;
+            // The automaton leaves branches of the dictionary in which nothing is near.
+            let automaton = query.automaton().map_err(failed)?;
+            let range = index.terms().search(automaton).ge(&from).lt(&to);
             let mut terms = range.into_stream().map_err(|error| failed(error.into()))?;
             while *compared <= NEAREST_COMPARED_MAX && terms.advance() {
                 *compared += 1;

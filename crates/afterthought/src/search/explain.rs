@@ -1,12 +1,13 @@
 //! Says how a score came about and what a search cost. The parts of a hit add up to its score.
 
 use serde::Serialize;
+use tantivy::DocId;
 
 use crate::error::Result;
 use crate::model::Field;
 
 use super::collect::{PRESENT, Ranked, RankedList, quantised, sum_of_best};
-use super::dictionaries::Dictionaries;
+use super::evidence::Evidence;
 use super::forms::Forms;
 use super::gather::Found;
 use super::lists::{Cursor, Slot};
@@ -23,6 +24,8 @@ pub struct Work {
     pub phrase_checks: u64,
     /// Message rows read from the archive.
     pub archive_rows_read: u64,
+    /// Bytes of their text that were analyzed to cut snippets.
+    pub snippet_bytes: u64,
 }
 
 /// One part of a score.
@@ -44,12 +47,6 @@ pub struct Part {
     pub length: u32,
     /// Mean length of the field, in tokens.
     pub average_length: f32,
-    #[serde(skip)]
-    terms: u64,
-    #[serde(skip)]
-    number: usize,
-    #[serde(skip)]
-    is_pair: bool,
 }
 
 /// How a score came about: a tree whose numbers add up.
@@ -95,53 +92,94 @@ impl Explanation {
 /// What one hit's score is made of.
 pub(super) struct Account<'a> {
     ranked: &'a Ranked<'a>,
-    parts: Vec<Part>,
+    parts: Vec<Held<'a>>,
     /// What its session holds, by list.
     evidence: &'a [f32],
 }
 
-impl<'a> Account<'a> {
-    /// Recomputes what a hit holds, in the order in which it was summed.
-    pub(super) fn of(
-        ranked: &'a Ranked<'_>,
-        evidence: &'a [f32],
-        found: &Found,
-    ) -> Result<Self> {
-        let mut parts = Vec::new();
+/// A list that a hit is in.
+#[derive(Clone, Copy)]
+struct Held<'a> {
+    list: &'a RankedList<'a>,
+    is_pair: bool,
+    frequency: f32,
+    length: u32,
+    score: f32,
+}
+
+/// Recomputes what every hit holds, in the order in which it was summed. Each list of a segment is opened
+/// once, and only those of neighbours that may be there.
+pub(super) fn accounts<'a>(
+    ranked: &'a Ranked<'a>,
+    evidence: &'a Evidence,
+    found: &[Found],
+) -> Result<Vec<Account<'a>>> {
+    let account = |found: &Found| Account { ranked, parts: Vec::new(), evidence: evidence.of(found.session_ord) };
+    let mut accounts: Vec<Account<'a>> = found.iter().map(account).collect();
+    let mut in_order: Vec<usize> = (0..found.len()).collect();
+    in_order.sort_unstable_by_key(|at| (found[*at].segment, found[*at].doc));
+    for same in in_order.chunk_by(|a, b| found[*a].segment == found[*b].segment) {
+        let segment = found[same[0]].segment as usize;
         for list in &ranked.lists {
-            parts.extend(part(ranked.dictionaries, list, found, false)?);
+            let Some(mut cursor) = cursor(ranked, segment, list)? else { continue };
+            for at in same {
+                accounts[*at].take_in(list, &mut cursor, found[*at].doc, false);
+            }
         }
-        let held = parts.iter().fold(0, |held, part: &Part| held | part.terms);
-        for pair in ranked.pairs.iter().filter(|pair| pair.list.terms & !held == 0) {
-            parts.extend(part(ranked.dictionaries, pair, found, true)?);
+        for pair in &ranked.pairs {
+            let mut may = same.iter().filter(|at| pair.list.terms & !accounts[**at].terms() == 0).peekable();
+            if may.peek().is_none() {
+                continue;
+            }
+            let may: Vec<usize> = may.copied().collect();
+            let Some(mut cursor) = cursor(ranked, segment, pair)? else { continue };
+            for at in may {
+                accounts[at].take_in(pair, &mut cursor, found[at].doc, true);
+            }
         }
-        let account = Self { ranked, parts, evidence };
-        let (score, ranked_as) = (account.score(), found.key.score);
+    }
+    accounts.iter().zip(found).for_each(|(account, found)| account.check(found));
+    Ok(accounts)
+}
+
+fn cursor(ranked: &Ranked<'_>, segment: usize, list: &RankedList<'_>) -> Result<Option<Cursor>> {
+    let slot = Slot { list: Some(list.number), terms: list.list.terms };
+    Cursor::open(ranked.dictionaries, segment, list, slot)
+}
+
+impl<'a> Account<'a> {
+    fn take_in(&mut self, list: &'a RankedList<'a>, cursor: &mut Cursor, doc: DocId, is_pair: bool) {
+        if let Some((frequency, length, score)) = cursor.at(doc) {
+            self.parts.push(Held { list, is_pair, frequency, length, score });
+        }
+    }
+
+    fn check(&self, found: &Found) {
+        let (score, ranked_as) = (self.score(), found.key.score);
         debug_assert!(
-            !ranked.order.by_score() || (score - ranked_as).abs() <= ranked_as * 1e-3,
+            !self.ranked.order.by_score() || (score - ranked_as).abs() <= ranked_as * 1e-3,
             "{:?} must add up to {ranked_as}",
-            account.explanation()
+            self.explanation()
         );
-        Ok(account)
     }
 
     /// Returns the terms that the hit holds.
     pub(super) fn terms(&self) -> u64 {
-        self.parts.iter().fold(0, |held, part| held | part.terms)
+        self.parts.iter().fold(0, |held, part| held | part.list.list.terms)
     }
 
     /// Adds up to the score.
     pub(super) fn score(&self) -> f32 {
         let best = |pairs: bool| {
             let parts = self.parts.iter().filter(|part| part.is_pair == pairs);
-            sum_of_best(parts.map(|part| (Some(part.number), part.score)))
+            sum_of_best(parts.map(|part| (Some(part.list.number), part.score)))
         };
         quantised(best(false) + best(true) + self.ranked.of_session(self.evidence))
     }
 
     /// Returns the fields that matched, the one that counts most first.
     pub(super) fn fields(&self) -> Vec<Field> {
-        let of = |field: Field| self.parts.iter().filter(move |part| part.field == field);
+        let of = |field: Field| self.parts.iter().filter(move |part| part.list.field == field);
         let score = |field: Field| of(field).map(|part| part.score).sum::<f32>();
         let mut fields: Vec<Field> =
             Field::ALL.into_iter().filter(|field| of(*field).next().is_some()).collect();
@@ -163,9 +201,8 @@ impl<'a> Account<'a> {
         let mut words: Vec<Explanation> = Vec::new();
         let mut last = None;
         for part in &self.parts {
-            let leaf =
-                Explanation { part: Some(part.clone()), ..Explanation::value(part.term.clone(), part.score) };
-            let key = (part.is_pair, part.number);
+            let leaf = part.leaf();
+            let key = (part.is_pair, part.list.number);
             match words.last_mut().filter(|_| last == Some(key)) {
                 Some(word) if word.how == How::Best => {
                     word.score = word.score.max(leaf.score);
@@ -184,25 +221,22 @@ impl<'a> Account<'a> {
     }
 }
 
-fn part(dictionaries: &Dictionaries<'_>, list: &RankedList<'_>, found: &Found, is_pair: bool) -> Result<Option<Part>> {
-    let slot = Slot { list: Some(list.number), terms: list.list.terms };
-    let cursor = Cursor::open(dictionaries, found.segment as usize, list, slot)?;
-    let Some((frequency, length, score)) = cursor.and_then(|mut cursor| cursor.at(found.doc)) else {
-        return Ok(None);
-    };
-    Ok(Some(Part {
-        term: name(&list.list.sought),
-        field: list.field,
-        score,
-        boost: list.worth.boost,
-        idf: list.worth.idf,
-        frequency,
-        length,
-        average_length: list.worth.norms.average,
-        terms: list.list.terms,
-        number: list.number,
-        is_pair,
-    }))
+impl Held<'_> {
+    fn leaf(&self) -> Explanation {
+        let Self { list, frequency, length, score, .. } = *self;
+        let term = name(&list.list.sought);
+        let part = Part {
+            term: term.clone(),
+            field: list.field,
+            score,
+            boost: list.worth.boost,
+            idf: list.worth.idf,
+            frequency,
+            length,
+            average_length: list.worth.norms.average,
+        };
+        Explanation { part: Some(part), ..Explanation::value(term, score) }
+    }
 }
 
 fn name(sought: &Sought) -> String {

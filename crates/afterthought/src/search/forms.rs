@@ -180,10 +180,9 @@ fn gather(dictionaries: &Dictionaries<'_>, fields: &[Field], pattern: &Pattern) 
 
 /// Returns the sessions whose ids hold a text, those whose ids sort last, and how many there are.
 fn sessions(snapshot: &Snapshot, part: &str) -> Result<(Vec<TantivyTerm>, usize)> {
-    let ids = snapshot.values("session_id")?;
-    let holding = ids.iter().rev().filter(|id| id.contains(part));
-    let all = holding.clone().count();
-    let terms = holding.take(QUERY_FORMS_MAX).map(|id| snapshot.fields().session_term(id));
+    let holding = snapshot.session_ids_holding(part)?;
+    let all = holding.len();
+    let terms = holding.into_iter().rev().take(QUERY_FORMS_MAX).map(|id| snapshot.fields().session_term(id));
     Ok((terms.collect(), all))
 }
 

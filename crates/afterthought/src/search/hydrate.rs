@@ -1,16 +1,18 @@
 //! Fetches the rows of a page from the archive and makes hits of them. A row that is not what was
 //! indexed is never shown with another's score: it is reported, and the page is filled up again.
 
+use std::collections::HashMap;
+use std::rc::Rc;
 use std::time::Instant;
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::index::{Snapshot, flag};
-use crate::model::{Field, Message, Session};
+use crate::index::{SessionHead, Snapshot, TextMark};
+use crate::model::{Field, Message};
 use crate::text::Analyzer;
 
 use super::collect::Ranked;
 use super::evidence::Evidence;
-use super::explain::{Account, Work};
+use super::explain::{Account, Work, accounts};
 use super::gather::Found;
 use super::order::tier;
 use super::page::Hit;
@@ -44,9 +46,20 @@ pub(super) fn hydrate(
     deadline: Instant,
     work: &mut Work,
 ) -> Result<Hydrated> {
-    let mut maker =
-        HitMaker { snapshot, ranked, evidence, needles: Needles::of(ranked), analyzer: Analyzer::default() };
     let mut hydrated = Hydrated { hits: Vec::with_capacity(found.len()), stale: Vec::new() };
+    if found.is_empty() {
+        return Ok(hydrated);
+    }
+    let places = places(snapshot, found)?;
+    let mut accounts = accounts(ranked, evidence, found)?.into_iter();
+    let mut maker = HitMaker {
+        snapshot,
+        ranked,
+        needles: Needles::of(ranked),
+        analyzer: Analyzer::default(),
+        sessions: HashMap::new(),
+        snippet_bytes: 0,
+    };
     for chunk in found.chunks(CHUNK_ROWS) {
         if Instant::now() > deadline {
             return Err(Error::new(ErrorKind::Timeout, "show", "the hits")
@@ -57,16 +70,22 @@ pub(super) fn hydrate(
             chunk.iter().map(|found| (!found.is_session).then_some(found.id)).collect();
         let messages = fetch(&ids)?;
         work.archive_rows_read += messages.iter().flatten().count() as u64;
-        for (found, message) in chunk.iter().zip(messages) {
+        for ((found, account), message) in chunk.iter().zip(&mut accounts).zip(messages) {
+            if found.is_session {
+                hydrated.hits.push(maker.title(found, &account)?);
+                continue;
+            }
+            let mark = snapshot.text_at(found.segment, found.doc)?;
             match message {
-                _ if found.is_session => hydrated.hits.push(maker.title(found)?),
-                Some(message) if is_as_indexed(snapshot, found, &message)? => {
-                    hydrated.hits.push(maker.message(found, &message)?);
+                Some(message) if is_as_indexed(&mark, &message) => {
+                    let index = places.get(&(found.session_ord, found.id)).copied().flatten();
+                    hydrated.hits.push(maker.message(found, &message, mark.row.flags, index, &account)?);
                 }
                 _ => hydrated.stale.push(found.id),
             }
         }
     }
+    work.snippet_bytes += maker.snippet_bytes;
     Ok(hydrated)
 }
 
@@ -74,58 +93,79 @@ pub(super) fn hydrate(
 struct HitMaker<'a> {
     snapshot: &'a Snapshot,
     ranked: &'a Ranked<'a>,
-    evidence: &'a Evidence,
     needles: Needles,
     analyzer: Analyzer,
+    /// Sessions that were looked up, with the tops of their lineages.
+    sessions: HashMap<String, Rc<Known>>,
+    snippet_bytes: u64,
 }
 
-impl<'a> HitMaker<'a> {
-    fn title(&mut self, found: &Found) -> Result<Hit> {
-        let session = self.snapshot.session_at(found.segment, found.doc)?;
+/// A session as its hits show it.
+struct Known {
+    head: SessionHead,
+    root: String,
+}
+
+impl HitMaker<'_> {
+    fn title(&mut self, found: &Found, account: &Account<'_>) -> Result<Hit> {
+        let head = self.snapshot.session_head_at(found.segment, found.doc)?;
+        let session = Known { root: root(self.snapshot, &head)?, head };
         // One without a title was found by its id.
-        let title = session.title.clone().unwrap_or_else(|| session.id.clone());
-        let account = self.account(found)?;
-        self.hit(found, Shown { session, message: None, flags: 0, index: None, text: &title, account })
+        let title = session.head.title.as_ref().unwrap_or(&session.head.id);
+        let shown = Shown { session: &session, message: None, flags: 0, index: None, text: title, account };
+        self.hit(found, &shown)
     }
 
-    fn message(&mut self, found: &Found, message: &Message) -> Result<Hit> {
-        let session = match self.snapshot.session(&message.session_id)? {
-            Some((_, session)) => session,
-            None => {
-                Session { id: message.session_id.clone(), source: "unknown".to_owned(), ..Session::default() }
-            }
-        };
-        let account = self.account(found)?;
-        let text = message.text(best_field(&account));
-        let index = place(self.snapshot, found)?;
-        let flags = self.snapshot.text_at(found.segment, found.doc)?.row.flags;
-        self.hit(found, Shown { session, message: Some(message), flags, index, text, account })
+    fn message(
+        &mut self,
+        found: &Found,
+        message: &Message,
+        flags: u64,
+        index: Option<u64>,
+        account: &Account<'_>,
+    ) -> Result<Hit> {
+        let session = self.session(&message.session_id)?;
+        let text = message.text(best_field(account));
+        self.hit(found, &Shown { session: &session, message: Some(message), flags, index, text, account })
     }
 
-    fn account(&self, found: &Found) -> Result<Account<'a>> {
-        Account::of(self.ranked, self.evidence.of(found.session_ord), found)
+    fn session(&mut self, id: &str) -> Result<Rc<Known>> {
+        if let Some(known) = self.sessions.get(id) {
+            return Ok(Rc::clone(known));
+        }
+        let head = self.snapshot.session_head(id)?.unwrap_or_else(|| SessionHead {
+            id: id.to_owned(),
+            source: "unknown".to_owned(),
+            ..SessionHead::default()
+        });
+        let known = Rc::new(Known { root: root(self.snapshot, &head)?, head });
+        self.sessions.insert(id.to_owned(), Rc::clone(&known));
+        Ok(known)
     }
 
-    fn hit(&mut self, found: &Found, shown: Shown<'_>) -> Result<Hit> {
+    fn hit(&mut self, found: &Found, shown: &Shown<'_>) -> Result<Hit> {
         let held = shown.account.terms();
         let terms = self.ranked.plan.terms.iter().enumerate();
         let terms = terms.filter(|(bit, _)| held >> bit & 1 == 1);
-        let snippet = self.needles.snippet(&mut self.analyzer, shown.text);
-        let time = shown.message.map_or(shown.session.started_ms, |message| message.timestamp_ms);
+        let (snippet, analyzed) = self.needles.snippet(&mut self.analyzer, shown.text);
+        self.snippet_bytes += analyzed as u64;
+        let head = &shown.session.head;
+        let time = shown.message.map_or(head.started_ms, |message| message.timestamp_ms);
+        let fields = shown.account.fields();
         Ok(Hit {
             message_id: shown.message.map(|message| message.id),
-            root_session_id: root(self.snapshot, &shown.session)?,
-            session_id: shown.session.id,
+            root_session_id: shown.session.root.clone(),
+            session_id: head.id.clone(),
             archive: ARCHIVE.to_owned(),
             index: shown.index,
             role: shown.message.map(|message| message.role.clone()),
-            source: shown.session.source,
-            title: shown.session.title,
+            source: head.source.clone(),
+            title: head.title.clone(),
             timestamp: time.and_then(crate::time::rfc3339),
             score: if self.ranked.order.by_score() { found.key.score } else { shown.account.score() },
             tier: tier(self.snapshot, shown.flags, found.session_ord)?,
-            origin: best_field(&shown.account).origin(),
-            matched_fields: shown.account.fields(),
+            origin: best_field(shown.account).origin(),
+            matched_fields: fields,
             matched_terms: terms.map(|(_, term)| term.label.clone()).collect(),
             terms_total: self.ranked.plan.terms.len(),
             coverage: self.ranked.coverage(held),
@@ -139,38 +179,46 @@ impl<'a> HitMaker<'a> {
 
 /// What a hit shows besides its score.
 struct Shown<'a> {
-    session: Session,
+    session: &'a Known,
     message: Option<&'a Message>,
     flags: u64,
     index: Option<u64>,
     text: &'a str,
-    account: Account<'a>,
+    account: &'a Account<'a>,
 }
 
 /// Tells whether the archive's row is the one that was indexed and ranked.
-fn is_as_indexed(snapshot: &Snapshot, found: &Found, message: &Message) -> Result<bool> {
-    let mark = snapshot.text_at(found.segment, found.doc)?;
-    Ok(mark.flags_changed(message) == 0 && !mark.text_changed(message))
+fn is_as_indexed(mark: &TextMark, message: &Message) -> bool {
+    mark.flags_changed(message) == 0 && !mark.text_changed(message)
 }
 
-/// Returns a hit's place among its session's visible messages; `None` if it is none of them.
-fn place(snapshot: &Snapshot, found: &Found) -> Result<Option<u64>> {
-    let rows = snapshot.rows_of(found.session_ord)?;
-    let listed = rows.iter().any(|row| row.id == found.id && flag::is_listed(row.flags));
-    let before = rows.iter().filter(|row| row.id < found.id && flag::is_listed(row.flags)).count();
-    Ok(listed.then_some(before as u64))
+/// Where hits stand among their sessions' visible messages; `None` for what is none of them.
+type Indexes = HashMap<(u64, i64), Option<u64>>;
+
+/// Returns the hits' places in their sessions. Each session is gone through once.
+fn places(snapshot: &Snapshot, found: &[Found]) -> Result<Indexes> {
+    let mut wanted: HashMap<u64, Vec<i64>> = HashMap::new();
+    for found in found.iter().filter(|found| !found.is_session) {
+        wanted.entry(found.session_ord).or_default().push(found.id);
+    }
+    let mut places = HashMap::new();
+    for (session_ord, ids) in wanted {
+        let of_session = snapshot.places_of(session_ord, &ids)?;
+        places.extend(ids.iter().map(|id| (session_ord, *id)).zip(of_session));
+    }
+    Ok(places)
 }
 
 /// Returns the top of a session's lineage; of a circle, the member whose id sorts first, so that all
 /// of its members have the same.
-fn root(snapshot: &Snapshot, session: &Session) -> Result<String> {
+fn root(snapshot: &Snapshot, session: &SessionHead) -> Result<String> {
     let mut path = vec![session.id.clone()];
     let mut parent = session.parent_id.clone();
     while let Some(id) = parent.filter(|_| path.len() < LINEAGE_STEPS_MAX) {
         if let Some(at) = path.iter().position(|member| *member == id) {
             return Ok(path[at..].iter().min().cloned().unwrap_or(id));
         }
-        let Some((_, session)) = snapshot.session(&id)? else { break };
+        let Some(session) = snapshot.session_head(&id)? else { break };
         path.push(session.id);
         parent = session.parent_id;
     }

@@ -27,6 +27,7 @@ mod run;
 mod scan;
 mod sessions;
 mod snippet;
+mod spots;
 mod wanted;
 mod weights;
 mod window;

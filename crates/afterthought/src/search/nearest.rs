@@ -21,11 +21,16 @@ pub(super) fn nearest<'a>(value: &str, known: impl Iterator<Item = &'a str>) -> 
     near.into_iter().map(|(_, other)| other.to_owned()).collect()
 }
 
+/// Returns how many slips of the fingers still make a word near another.
+pub(super) fn slips_max(word: &str) -> u8 {
+    if word.chars().nth(4).is_some() { 2 } else { 1 }
+}
+
 /// Counts the letters inserted, left out, changed or swapped with a neighbour between two words;
 /// `None` if they are more than a slip: one in words of up to four letters, two in longer ones.
 pub(super) fn distance(a: &str, b: &str) -> Option<usize> {
+    let most = usize::from(slips_max(a));
     let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
-    let most = if a.len() < 5 { 1 } else { 2 };
     if a.len().abs_diff(b.len()) > most {
         return None;
     }

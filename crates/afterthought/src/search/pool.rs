@@ -1,4 +1,5 @@
-//! The reader pool: a few threads and a bounded queue before them. A full queue answers busy at once instead of growing.
+//! The reader pool: a few threads and a bounded queue before them, or none for who asks one thing. A full queue
+//! answers busy at once instead of growing.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -22,6 +23,7 @@ const IDLE: Duration = Duration::from_secs(20);
 
 /// Threads that answer searches.
 pub struct Pool {
+    archive: Archive,
     jobs: Option<Sender<Job>>,
     threads: Vec<JoinHandle<()>>,
 }
@@ -34,12 +36,12 @@ struct Job {
 }
 
 impl Pool {
-    /// Starts the threads, which also look after `kept` when nothing is asked. Fails only if the system
-    /// refuses them.
+    /// Starts the threads, which also look after `kept` when nothing is asked. Without any, whoever asks
+    /// does the work. Fails only if the system refuses them.
     pub fn start(archive: &Archive, readers: usize, kept: &Arc<Kept>) -> Result<Self> {
         let (jobs, inbox) = bounded(SEARCH_QUEUE_MAX);
         let mut threads = Vec::new();
-        for number in 0..readers.max(1) {
+        for number in 0..readers {
             let (archive, inbox, kept) = (archive.clone(), inbox.clone(), Arc::clone(kept));
             let thread = std::thread::Builder::new()
                 .name(format!("aft-reader-{number}"))
@@ -49,13 +51,16 @@ impl Pool {
                 })?;
             threads.push(thread);
         }
-        Ok(Self { jobs: Some(jobs), threads })
+        Ok(Self { archive: archive.clone(), jobs: Some(jobs), threads })
     }
 
     /// Answers a request within `wall`, or fails as busy or at the deadline.
     pub fn search(&self, snapshot: Arc<Snapshot>, request: SearchRequest, wall: Duration) -> Result<Page> {
-        let (reply, answer) = bounded(1);
+        let (reply, result) = bounded(1);
         let job = Job { snapshot, request, deadline: Instant::now() + wall, reply };
+        if self.threads.is_empty() {
+            return answer(&self.archive, &job);
+        }
         let jobs = self.jobs.as_ref().expect("the sender lives until drop");
         jobs.try_send(job).map_err(|error| match error {
             TrySendError::Full(_) => Error::new(ErrorKind::Busy, "search", "the index")
@@ -64,7 +69,7 @@ impl Pool {
             TrySendError::Disconnected(_) => Error::new(ErrorKind::Internal, "search", "the index")
                 .because("every reader thread has ended"),
         })?;
-        answer.recv().unwrap_or_else(|error| {
+        result.recv().unwrap_or_else(|error| {
             Err(Error::new(ErrorKind::Internal, "search", "the index").because(error))
         })
     }
