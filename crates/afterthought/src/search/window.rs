@@ -93,15 +93,15 @@ impl Window {
 
     /// Takes in documents of a list, in order.
     #[inline]
-    pub(super) fn add_all(&mut self, documents: impl Iterator<Item = (DocId, f32)>, slot: Slot) {
+    pub(super) fn add_all(&mut self, docs: &[DocId], scores: &[f32], slot: Slot) {
         let Some(list) = slot.list else {
-            documents.for_each(|(doc, score)| self.add(doc, score, slot));
+            docs.iter().zip(scores).for_each(|(doc, score)| self.add(*doc, *score, slot));
             return;
         };
         // Neighbours share a word of bits, which is written once for all of them.
         let (mut word, mut bits) = (0, 0);
-        for (doc, score) in documents {
-            let at = self.place(doc);
+        for (doc, score) in docs.iter().zip(scores) {
+            let at = self.place(*doc);
             let best = &mut self.scores[at * self.lists + list];
             let score = score.max(PRESENT);
             if score > *best {
