@@ -235,17 +235,21 @@ impl<'a> Scan<'a> {
         let first_kept = tally.kept.len();
         let keeps = self.ranked.reads_positions && first_kept < KEPT_DOCS_MAX;
         tally.best.fill(0.0);
-        let most = if let [best] = &mut *tally.best
-            && self.ranked.pairs.is_empty()
-        {
+        let most = if tally.best.len() == 1 && self.ranked.pairs.is_empty() {
+            let mut best = 0.0_f32;
             // One list: what is best of its session is best of its messages.
-            passing.each_within(from, to, |at| *best = best.max(window.scores(at)[0]));
+            passing.each_within(from, to, |at| {
+                let score = window.scores(at)[0];
+                if score > best {
+                    best = score;
+                }
+            });
+            tally.best[0] = best;
             tally.coverage.add(self.ranked.terms_of(&tally.best), self.ranked);
-            let most = tally.best[0];
             if keeps {
                 unchanged.each_within(from, to, |at| tally.kept.push(self.weigh(at, window.scores(at))));
             }
-            most
+            best
         } else {
             passing.each_within(from, to, |at| {
                 for (best, score) in tally.best.iter_mut().zip(window.scores(at)) {

@@ -98,22 +98,24 @@ impl Window {
             docs.iter().zip(scores).for_each(|(doc, score)| self.add(*doc, *score, slot));
             return;
         };
+        let (base, lists) = (self.block_base, self.lists);
+        let (held, matched) = (&mut *self.scores, &mut self.matched.0);
         // Neighbours share a word of bits, which is written once for all of them.
         let (mut word, mut bits) = (0, 0);
         for (doc, score) in docs.iter().zip(scores) {
-            let at = self.place(*doc);
-            let best = &mut self.scores[at * self.lists + list];
+            let at = (doc - base) as usize;
+            let best = &mut held[at * lists + list];
             let score = score.max(PRESENT);
             if score > *best {
                 *best = score;
             }
             if at / 64 != word {
-                self.matched.0[word] |= bits;
+                matched[word] |= bits;
                 (word, bits) = (at / 64, 0);
             }
             bits |= 1 << (at % 64);
         }
-        self.matched.0[word] |= bits;
+        matched[word] |= bits;
     }
 
     /// Takes in a document of a list; of several scores that it gives, the best counts.
