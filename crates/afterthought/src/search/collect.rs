@@ -29,7 +29,7 @@ use super::facets::FacetCounts;
 use super::filter::{Filter, cause};
 use super::gather::{Bound, Found, Gathered};
 use super::lists::{Norms, Worth, idf};
-use super::neighbours::Most;
+use super::neighbours::{Most, ROUNDED_UP};
 use super::order::Order;
 use super::plan::{List, Plan, Sought};
 use super::request::SearchRequest;
@@ -51,6 +51,9 @@ pub(super) struct Ranked<'a> {
     terms: Vec<u64>,
     /// How much each term tells, by bit.
     pub(super) telling: Vec<f32>,
+    /// The most that a session's evidence adds, and that with what neighbours add.
+    pub(super) reach_of_session: f32,
+    pub(super) reach: f32,
     /// Positions decide what matches or what it is worth.
     pub(super) reads_positions: bool,
     /// Whatever holds one of the lists is wanted.
@@ -114,9 +117,14 @@ impl<'a> Ranked<'a> {
         let is_any_wanted = plan.lists.iter().all(|list| list.terms != 0)
             && matches!(plan.wanted, Wanted::Leaf(any) if any & all == all);
         let terms = plan.lists.iter().map(|list| list.terms).collect();
+        let most = |lists: &[RankedList<'_>]| {
+            sum_of_best(lists.iter().map(|list| (Some(list.number), list.worth.score_max()))) * ROUNDED_UP
+        };
+        let reach_of_session = request.weights.session * most(&lists);
+        let reach = reach_of_session + most(&pairs);
         let is_phrase = |list: &List| matches!(list.sought, Sought::Phrase(..));
         let reads_positions = !pairs.is_empty() || plan.lists.iter().chain(&plan.excluded).any(is_phrase);
-        Ok(Self { dictionaries, reads_positions, plan, terms, lists, pairs, bonuses, excluded, telling, is_any_wanted, order, request })
+        Ok(Self { dictionaries, reach_of_session, reach, reads_positions, plan, terms, lists, pairs, bonuses, excluded, telling, is_any_wanted, order, request })
     }
 
     /// Returns the terms that no searched field of any document holds.

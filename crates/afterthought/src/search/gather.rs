@@ -126,6 +126,14 @@ impl<'a> Gathered<'a> {
         }
     }
 
+    /// Returns how many documents are kept, if these are the best of all.
+    pub(super) fn documents(&self) -> usize {
+        match self {
+            Self::Documents(Top { limit, after: None, .. }) => *limit,
+            _ => 0,
+        }
+    }
+
     /// Tells whether anything can be kept.
     pub(super) fn keeps(&self) -> bool {
         let (Self::Documents(top) | Self::Groups { top, .. }) = self;

@@ -9,6 +9,7 @@ mod evidence;
 mod explain;
 mod facets;
 mod filter;
+mod floor;
 mod forms;
 mod gather;
 mod hydrate;

@@ -17,7 +17,7 @@ pub(super) enum Most {
 }
 
 /// Rounds up, as the parts of a sum may be added in another order.
-const ROUNDED_UP: f32 = 1.000_1;
+pub(super) const ROUNDED_UP: f32 = 1.000_1;
 
 impl Most {
     /// Says of every pair of a plan what it can add. Each comes once for every field it is ranked in.

@@ -78,12 +78,18 @@ impl<'a> Order<'a> {
         self.is_of_ordinary_session(stretch) && (self.tiers.is_none() || !block.summaries.has(at))
     }
 
+    /// Tells whether no document of a stretch is of a lower tier.
+    pub(super) fn is_all_ordinary(&self, block: &Block, stretch: Stretch) -> bool {
+        let (from, to) = (usize::from(stretch.from), usize::from(stretch.to));
+        self.is_of_ordinary_session(stretch)
+            && (self.tiers.is_none() || !block.summaries.any_within(from, to))
+    }
+
     /// Tells whether one of some documents of a stretch is of no lower tier.
     pub(super) fn some_ordinary(&self, block: &Block, stretch: Stretch, of: &Bits) -> bool {
         let (from, to) = (usize::from(stretch.from), usize::from(stretch.to));
-        let lower = if self.tiers.is_some() { block.summaries.count_within(from, to) } else { 0 };
         let some = || of.without(&block.summaries).any_within(from, to);
-        self.is_of_ordinary_session(stretch) && (lower == 0 || some())
+        self.is_all_ordinary(block, stretch) || (self.is_of_ordinary_session(stretch) && some())
     }
 
     fn is_of_ordinary_session(&self, stretch: Stretch) -> bool {

@@ -4,12 +4,13 @@
 use tantivy::{DocId, SegmentReader, TERMINATED};
 
 use crate::error::Result;
-use crate::index::{BLOCK_DOCS, Bits, SegmentColumns, Snapshot, Stretch};
+use crate::index::{BLOCK_DOCS, Bits, Block, SegmentColumns, Snapshot, Stretch};
 
 use super::collect::{Candidate, Ranked, RankedList, Watch, Weighed, quantised, sum_of_best};
 use super::evidence::Evidence;
 use super::explain::Work;
 use super::facets::SegmentFacets;
+use super::floor::Floor;
 use super::filter::{Filter, SegmentFilter, cause};
 use super::gather::{Bound, Found, Gathered};
 use super::lists::{Cursor, Slot};
@@ -27,6 +28,7 @@ pub(super) struct Tally<'a> {
     /// Documents of the candidates, where positions are read: reading their lists again would cost more. At
     /// most [`KEPT_DOCS_MAX`].
     pub(super) kept: Vec<Weighed>,
+    floor: Floor,
     /// The best scores of one stretch, by list.
     best: Vec<f32>,
 }
@@ -34,7 +36,9 @@ pub(super) struct Tally<'a> {
 impl<'a> Tally<'a> {
     pub(super) fn new(ranked: &Ranked<'_>, gathered: Gathered<'a>, watch: &'a mut Watch) -> Self {
         let lists = ranked.plan.lists.len();
+        let counts = if ranked.request.prune && ranked.order.by_score() { gathered.documents() } else { 0 };
         Self {
+            floor: Floor::of(counts),
             gathered,
             total: 0,
             watch,
@@ -57,11 +61,16 @@ pub(super) struct Coverage {
 }
 
 impl Coverage {
+    /// Tells whether no document with some of these terms holds more.
+    fn knows(&self, terms: u64) -> bool {
+        terms & !self.of == 0
+    }
+
     /// Takes in a document's terms.
     #[inline]
     pub(super) fn add(&mut self, terms: u64, ranked: &Ranked<'_>) {
         // Fewer of the same terms hold less, and neighbours often hold the same.
-        if terms == self.last || terms & !self.of == 0 {
+        if terms == self.last || self.knows(terms) {
             return;
         }
         self.last = terms;
@@ -232,41 +241,7 @@ impl<'a> Scan<'a> {
         tally: &mut Tally<'_>,
     ) {
         let (from, to) = (usize::from(stretch.from), usize::from(stretch.to));
-        let first_kept = tally.kept.len();
-        let keeps = self.ranked.reads_positions && first_kept < KEPT_DOCS_MAX;
-        tally.best.fill(0.0);
-        let most = if tally.best.len() == 1 && self.ranked.pairs.is_empty() {
-            let mut best = 0.0_f32;
-            // One list: what is best of its session is best of its messages.
-            passing.each_within(from, to, |at| {
-                let score = window.scores(at)[0];
-                if score > best {
-                    best = score;
-                }
-            });
-            tally.best[0] = best;
-            tally.coverage.add(self.ranked.terms_of(&tally.best), self.ranked);
-            if keeps {
-                unchanged.each_within(from, to, |at| tally.kept.push(self.weigh(at, window.scores(at))));
-            }
-            best
-        } else {
-            passing.each_within(from, to, |at| {
-                for (best, score) in tally.best.iter_mut().zip(window.scores(at)) {
-                    *best = best.max(*score);
-                }
-            });
-            let mut most = 0.0_f32;
-            unchanged.each_within(from, to, |at| {
-                let weighed = self.weigh(at, window.scores(at));
-                tally.coverage.add(weighed.terms, self.ranked);
-                most = most.max(weighed.score + weighed.bonus);
-                if keeps {
-                    tally.kept.push(weighed);
-                }
-            });
-            most
-        };
+        best_of(window, passing, stretch, &mut tally.best);
         let session_ord = u64::from(stretch.session_ord);
         tally.evidence.add(session_ord, &tally.best);
         let counted = unchanged.count_within(from, to);
@@ -274,17 +249,64 @@ impl<'a> Scan<'a> {
             return;
         }
         tally.gathered.count(session_ord, counted);
-        let block = self.filter.block(number);
-        let ordinary = self.ranked.order.some_ordinary(block, stretch, unchanged);
-        let when = self.ranked.order.latest(|| block.times(self.segment, self.columns, number));
+        let first_kept = tally.kept.len();
+        let keeps = self.ranked.reads_positions && first_kept < KEPT_DOCS_MAX;
+        let (order, block) = (&self.ranked.order, self.filter.block(number));
+        let Some(most) = self.weigh_stretch(block, stretch, unchanged, window, keeps, tally) else { return };
+        let when = order.latest(|| block.times(self.segment, self.columns, number));
         let range = |docs: usize| u32::try_from(docs).expect("fewer are kept");
         tally.candidates.push(Candidate {
             segment: self.ord,
             block: number,
             stretch,
-            bound: Bound { ordinary, score: most, when },
+            bound: Bound { ordinary: order.some_ordinary(block, stretch, unchanged), score: most, when },
             kept: keeps.then(|| (range(first_kept), range(tally.kept.len()))),
         });
+    }
+
+    /// Returns the most that a document of a stretch comes to without its session; `None` if all of them
+    /// surely come to less than the page's last hit.
+    fn weigh_stretch(
+        &self,
+        block: &Block,
+        stretch: Stretch,
+        unchanged: &Bits,
+        window: &Window,
+        keeps: bool,
+        tally: &mut Tally<'_>,
+    ) -> Option<f32> {
+        let Tally { best, coverage, floor, kept, evidence, .. } = tally;
+        let (ranked, least) = (self.ranked, floor.least);
+        let is_known = coverage.knows(ranked.terms_of(best));
+        if is_known && best.iter().sum::<f32>() + ranked.reach < least {
+            return None;
+        }
+        let (mut top, mut most) = (0.0_f32, None);
+        unchanged.each_within(usize::from(stretch.from), usize::from(stretch.to), |at| {
+            let scores = window.scores(at);
+            let score: f32 = scores.iter().sum();
+            top = larger(top, score);
+            if !is_known {
+                coverage.add(ranked.terms_of(scores), ranked);
+            }
+            if score + ranked.reach < least {
+                return;
+            }
+            let weighed = self.weigh(at, scores);
+            let can = weighed.score + weighed.bonus;
+            if can + ranked.reach_of_session < least {
+                return;
+            }
+            most = Some(most.map_or(can, |most| larger(most, can)));
+            if keeps {
+                kept.push(weighed);
+            }
+        });
+        if ranked.order.is_all_ordinary(block, stretch) {
+            let of_session = ranked.of_session(evidence.of(u64::from(stretch.session_ord)));
+            floor.raise(quantised(top + of_session));
+        }
+        most
     }
 
     /// Ranks the documents of some stretches, in order.
@@ -384,6 +406,29 @@ impl<'a> Scan<'a> {
         }
         Ok(cursors)
     }
+}
+
+/// Writes the best score of every list over some documents of a stretch.
+fn best_of(window: &Window, documents: &Bits, stretch: Stretch, best: &mut [f32]) {
+    let (from, to) = (usize::from(stretch.from), usize::from(stretch.to));
+    best.fill(0.0);
+    if let [best] = best {
+        // In a register, as it is asked again and again.
+        let mut most = 0.0_f32;
+        documents.each_within(from, to, |at| most = larger(most, window.scores(at)[0]));
+        *best = most;
+        return;
+    }
+    documents.each_within(from, to, |at| {
+        for (best, score) in best.iter_mut().zip(window.scores(at)) {
+            *best = larger(*best, *score);
+        }
+    });
+}
+
+/// The larger of two numbers: [`f32::max`] also looks for what is none.
+fn larger(a: f32, b: f32) -> f32 {
+    if b > a { b } else { a }
 }
 
 /// [`BLOCK_DOCS`], as documents are numbered.
