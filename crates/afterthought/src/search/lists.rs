@@ -17,7 +17,7 @@ use tantivy::schema::IndexRecordOption;
 use tantivy::{DocId, DocSet, SegmentReader, TERMINATED};
 
 use crate::error::Result;
-use crate::index::failed;
+use crate::index::{Bits, failed};
 use crate::model::Field;
 
 use super::collect::RankedList;
@@ -234,6 +234,31 @@ impl Cursor {
                 }
                 read
             }
+        }
+    }
+
+    /// Adds those of some documents that the list holds. Returns how many were asked for.
+    pub(super) fn add_some(&mut self, documents: &Bits, window: &mut Window) -> u64 {
+        let (mut asked, slot) = (0, self.slot);
+        let base = window.block_base();
+        documents.each(|at| {
+            asked += 1;
+            let doc = base + DocId::try_from(at).expect("a place in a block");
+            if let Some((_, _, score)) = self.at(doc) {
+                window.add(doc, score, slot);
+            }
+        });
+        asked
+    }
+
+    /// Returns in how many documents it may stand.
+    pub(super) fn cost(&self) -> u64 {
+        let documents = |token: &TokenCursor| u64::from(token.postings.doc_freq());
+        match &self.kind {
+            CursorKind::Token(token) => documents(token),
+            CursorKind::Forms(forms) => forms.iter().map(|(form, _)| documents(form)).sum(),
+            CursorKind::Phrase(phrase) => u64::from(phrase.rarest().doc_freq()),
+            CursorKind::Sessions(sessions) => sessions.docs.len() as u64,
         }
     }
 

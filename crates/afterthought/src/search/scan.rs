@@ -127,10 +127,9 @@ impl<'a> Scan<'a> {
         check: impl Fn() -> Result<()>,
     ) -> Result<()> {
         let mut facets = tally.watch.facets.segment(self.segment, self.columns)?;
-        let mut lists = self.open(&self.ranked.lists, true)?;
-        let mut excluded = self.open(&self.ranked.excluded, false)?;
+        let mut lists = self.open_lists()?;
         loop {
-            let first = self.next_candidate(&lists);
+            let first = self.next_candidate(&lists.lists);
             if first == TERMINATED {
                 break;
             }
@@ -138,7 +137,7 @@ impl<'a> Scan<'a> {
             let number = first as usize / BLOCK_DOCS;
             let end = (first - first % BLOCK).saturating_add(BLOCK).min(TERMINATED);
             window.move_to(first, end, self.open_to(number, tally.watch));
-            fill(window, first, &mut lists, &mut excluded, work);
+            lists.fill(window, first, work);
             self.tally_block(number, window, tally, facets.as_mut());
         }
         if let Some(facets) = facets {
@@ -318,8 +317,7 @@ impl<'a> Scan<'a> {
         check: impl Fn() -> Result<()>,
     ) -> Result<()> {
         let is_kept = candidates.iter().all(|candidate| candidate.kept.is_some());
-        let mut lists = self.open(if is_kept { &[] } else { &self.ranked.lists }, true)?;
-        let mut excluded = self.open(if is_kept { &[] } else { &self.ranked.excluded }, false)?;
+        let mut lists = if is_kept { None } else { Some(self.open_lists()?) };
         let mut pairs = self.open(&self.ranked.pairs, true)?;
         let mut again = Vec::new();
         for candidate in candidates {
@@ -329,14 +327,16 @@ impl<'a> Scan<'a> {
             let of_session = self.ranked.of_session(ranking.evidence.of(u64::from(stretch.session_ord)));
             let documents = if let Some((from, to)) = candidate.kept {
                 &ranking.kept[from as usize..to as usize]
-            } else {
+            } else if let Some(lists) = &mut lists {
                 let (from, to) = (usize::from(stretch.from), usize::from(stretch.to));
                 let first = doc_at(candidate.block, from);
                 let open = self.filter.passing(candidate.block, &block.alive);
                 window.move_to(first, doc_at(candidate.block, to), open);
-                fill(window, first, &mut lists, &mut excluded, ranking.work);
+                lists.fill(window, first, ranking.work);
                 self.weigh_again(candidate, window, &mut again);
                 &again
+            } else {
+                continue;
             };
             for weighed in documents {
                 let is_ordinary = self.ranked.order.is_ordinary(block, stretch, usize::from(weighed.at));
@@ -394,6 +394,20 @@ impl<'a> Scan<'a> {
         ranking.gathered.offer(found);
     }
 
+    fn open_lists(&self) -> Result<Lists> {
+        let mut lists = self.open(&self.ranked.lists, true)?;
+        let excluded = self.open(&self.ranked.excluded, false)?;
+        let cost = |terms: &u64| {
+            lists.iter().filter(|list| list.slot().terms & terms != 0).map(Cursor::cost).sum::<u64>()
+        };
+        let rarest = self.ranked.plan.necessary.iter().copied().min_by_key(cost);
+        let rarest = rarest.filter(|_| self.ranked.request.prune && self.ranked.plan.demands);
+        let is_required = |list: &Cursor| rarest.is_some_and(|terms| list.slot().terms & terms != 0);
+        lists.sort_by_key(|list| !is_required(list));
+        let required = lists.iter().filter(|list| is_required(list)).count();
+        Ok(Lists { lists, required, excluded })
+    }
+
     fn open(
         &self,
         lists: &[RankedList<'_>],
@@ -442,17 +456,34 @@ fn doc_at(number: usize, at: usize) -> DocId {
     DocId::try_from(number * BLOCK_DOCS + at).expect("a document of a segment")
 }
 
-/// Adds what every list says of the documents of a window, which begins at `from`.
-fn fill(
-    window: &mut Window,
-    from: DocId,
-    lists: &mut [Cursor],
-    excluded: &mut [Cursor],
-    work: &mut Work,
-) {
-    for list in lists.iter_mut().chain(excluded) {
-        list.skip_to(from);
-        work.postings += list.add_to(window);
+/// The open lists of a segment: the first ones are those of which every match holds one.
+struct Lists {
+    lists: Vec<Cursor>,
+    required: usize,
+    excluded: Vec<Cursor>,
+}
+
+/// Documents that other lists are asked for one by one; of more, reading on is cheaper.
+const FEW_DOCS: u64 = 64;
+
+impl Lists {
+    /// Adds what every list says of the documents of a window, which begins at `from`.
+    fn fill(&mut self, window: &mut Window, from: DocId, work: &mut Work) {
+        let (required, others) = self.lists.split_at_mut(self.required);
+        let mut read = |list: &mut Cursor, window: &mut Window| {
+            list.skip_to(from);
+            work.postings += list.add_to(window);
+        };
+        required.iter_mut().for_each(|list| read(list, window));
+        let others = others.iter_mut().chain(&mut self.excluded);
+        if required.is_empty() || window.matched().count() > FEW_DOCS {
+            others.for_each(|list| read(list, window));
+            return;
+        }
+        let some = *window.matched();
+        for list in others {
+            work.postings += list.add_some(&some, window);
+        }
     }
 }
 

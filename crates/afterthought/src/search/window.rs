@@ -71,6 +71,10 @@ impl Window {
         self.open.has(self.place(doc))
     }
 
+    pub(super) fn block_base(&self) -> DocId {
+        self.block_base
+    }
+
     pub(super) fn end(&self) -> DocId {
         self.end
     }
