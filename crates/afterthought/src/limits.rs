@@ -80,6 +80,8 @@ pub const SEARCH_QUEUE_MAX: usize = 64;
 pub const SEARCH_WALL_MS_MAX: u64 = 10_000;
 /// Reader threads of one engine when the caller names no number.
 pub const READERS_DEFAULT: usize = 2;
+/// Threads that share one search at most, where it reads many postings.
+pub const SEARCH_THREADS_MAX: usize = 4;
 
 /// Commands that may wait for the writer thread.
 pub const WRITER_QUEUE_MAX: usize = 64;

@@ -16,10 +16,13 @@
 //! The second pass ranks, in batches of stretches by falling bound, until no stretch that is left can
 //! change the page. So the page equals the exhaustive one by construction.
 
+use std::panic::resume_unwind;
+use std::thread::ScopedJoinHandle;
 use std::time::Instant;
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::index::{Snapshot, Stretch, failed};
+use crate::limits::SEARCH_THREADS_MAX;
 use crate::model::Field;
 
 use super::dictionaries::Dictionaries;
@@ -125,6 +128,28 @@ impl<'a> Ranked<'a> {
         let is_phrase = |list: &List| matches!(list.sought, Sought::Phrase(..));
         let reads_positions = !pairs.is_empty() || plan.lists.iter().chain(&plan.excluded).any(is_phrase);
         Ok(Self { dictionaries, reach_of_session, reach, reads_positions, plan, terms, lists, pairs, bonuses, excluded, telling, is_any_wanted, order, request })
+    }
+
+    /// Returns about how many postings a search reads.
+    fn postings(&self) -> Result<u64> {
+        let mut sum = 0;
+        for list in &self.lists {
+            let documents = |token: &String| self.dictionaries.documents(list.field, token);
+            sum += match &list.list.sought {
+                Sought::Token(token) => documents(token)?,
+                Sought::Forms(forms) => {
+                    let each = forms.forms.iter().map(|(token, _)| documents(token));
+                    each.sum::<Result<u64>>()?
+                }
+                Sought::Phrase(phrase, _) => {
+                    let each = phrase.iter().map(|(_, token)| documents(token));
+                    let rarest = each.collect::<Result<Vec<_>>>()?.into_iter().min();
+                    rarest.unwrap_or_default() * POSITIONS_COST
+                }
+                Sought::Sessions(..) | Sought::Pattern(..) => 0,
+            };
+        }
+        Ok(sum)
     }
 
     /// Returns the terms that no searched field of any document holds.
@@ -277,12 +302,29 @@ pub(super) struct Watch {
     pub(super) current: u64,
 }
 
+impl Watch {
+    /// Returns the same without counts.
+    fn emptied(&self) -> Self {
+        Self { facets: self.facets.emptied(), diagnoses: self.diagnoses, ..Self::default() }
+    }
+
+    /// Takes in the counts of other segments.
+    pub(super) fn merge(&mut self, other: Self) {
+        self.facets.merge(other.facets);
+        self.matched += other.matched;
+        self.current += other.current;
+        self.left_out.iter_mut().zip(other.left_out).for_each(|(count, more)| *count += more);
+    }
+}
+
 /// Neighbours of one session, some of which count.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Candidate {
     pub(super) segment: u32,
     pub(super) block: usize,
     pub(super) stretch: Stretch,
+    /// How many of its documents count.
+    pub(super) counted: u64,
     /// No document of it comes first to more.
     pub(super) bound: Bound,
     /// Where its documents are kept, from and to; `None` where its lists are to be read again.
@@ -306,25 +348,21 @@ pub(super) fn collect(
     snapshot: &Snapshot,
     ranked: &Ranked<'_>,
     filter: &Filter,
-    gathered: Gathered<'_>,
+    mut gathered: Gathered<'_>,
     deadline: Instant,
     work: &mut Work,
     watch: &mut Watch,
 ) -> Result<Collected> {
-    let mut tally = Tally::new(ranked, gathered, watch);
-    let mut window = Window::new(ranked.plan.lists.len(), !ranked.excluded.is_empty());
-    let mut scans = Vec::new();
-    for ord in 0..snapshot.segments() {
-        let mut scan = Scan::of(snapshot, ranked, filter, ord)?;
-        scan.tally(&mut window, &mut tally, work, || check(deadline))?;
-        work.segments += 1;
-        scans.push(scan);
-    }
+    let first = Pass { snapshot, ranked, filter, gathered: &gathered, watch: &*watch, deadline };
+    let (tally, mut scans) = first.over(&shares(snapshot, ranked)?, work)?;
     let coverage = tally.coverage.best;
-    let Tally { mut gathered, total, evidence, mut candidates, kept, .. } = tally;
+    let Tally { total, watch: counted, evidence, mut candidates, kept, .. } = tally;
+    *watch = counted;
     for candidate in &mut candidates {
+        gathered.count(u64::from(candidate.stretch.session_ord), candidate.counted);
         candidate.bound.add(ranked, &evidence, candidate.stretch.session_ord);
     }
+    let mut window = Window::new(ranked.plan.lists.len(), !ranked.excluded.is_empty());
     let mut rest = &mut *candidates;
     let mut size = if ranked.request.prune { BATCH_FIRST } else { rest.len() };
     while !rest.is_empty() {
@@ -345,6 +383,84 @@ pub(super) fn collect(
     let messages = groups.map(|_| total);
     Ok(Collected { found, total: groups.unwrap_or(total), messages, evidence, coverage })
 }
+
+/// The first pass, which several threads share.
+struct Pass<'p, 'a> {
+    snapshot: &'a Snapshot,
+    ranked: &'a Ranked<'a>,
+    filter: &'a Filter,
+    gathered: &'p Gathered<'p>,
+    watch: &'p Watch,
+    deadline: Instant,
+}
+
+impl<'a> Pass<'_, 'a> {
+    /// Tallies every share of the segments, each in a thread of its own. Returns the segments by number.
+    fn over(&self, shares: &[Vec<usize>], work: &mut Work) -> Result<(Tally, Vec<Scan<'a>>)> {
+        let done: Vec<Result<Share<'a>>> = std::thread::scope(|scope| {
+            let (own, others) = shares.split_first().map_or((&[][..], &[][..]), |(own, others)| (own, others));
+            let others: Vec<_> = others.iter().map(|share| scope.spawn(|| self.tally(share))).collect();
+            let own = self.tally(own);
+            // A panic goes on here, and is caught where others are.
+            let join = |thread: ScopedJoinHandle<'_, _>| thread.join().unwrap_or_else(|panic| resume_unwind(panic));
+            std::iter::once(own).chain(others.into_iter().map(join)).collect()
+        });
+        let mut all: Option<Tally> = None;
+        let mut scans = Vec::new();
+        for share in done {
+            let (tally, of_share, work_of_share) = share?;
+            work.add(work_of_share);
+            scans.extend(of_share);
+            match &mut all {
+                Some(all) => all.merge(tally),
+                None => all = Some(tally),
+            }
+        }
+        scans.sort_by_key(|(ord, _)| *ord);
+        let tally = all.unwrap_or_else(|| Tally::new(self.ranked, self.gathered, self.watch.emptied()));
+        Ok((tally, scans.into_iter().map(|(_, scan)| scan).collect()))
+    }
+
+    fn tally(&self, segments: &[usize]) -> Result<Share<'a>> {
+        let ranked = self.ranked;
+        let mut tally = Tally::new(ranked, self.gathered, self.watch.emptied());
+        let mut window = Window::new(ranked.plan.lists.len(), !ranked.excluded.is_empty());
+        let (mut scans, mut work) = (Vec::new(), Work::default());
+        for ord in segments {
+            let mut scan = Scan::of(self.snapshot, ranked, self.filter, *ord)?;
+            scan.tally(&mut window, &mut tally, &mut work, || check(self.deadline))?;
+            work.segments += 1;
+            scans.push((*ord, scan));
+        }
+        Ok((tally, scans, work))
+    }
+}
+
+/// What one thread made of its segments.
+type Share<'a> = (Tally, Vec<(usize, Scan<'a>)>, Work);
+
+/// Deals the segments out to as many threads as are worth it, about as many documents to each.
+fn shares(snapshot: &Snapshot, ranked: &Ranked<'_>) -> Result<Vec<Vec<usize>>> {
+    let segments = snapshot.searcher().segment_readers();
+    let threads = std::thread::available_parallelism().map_or(1, usize::from).min(SEARCH_THREADS_MAX);
+    let threads = if ranked.postings()? < SHARED_POSTINGS_MIN { 1 } else { threads.min(segments.len().max(1)) };
+    let mut shares: Vec<(u64, Vec<usize>)> = vec![(0, Vec::new()); threads];
+    let mut by_size: Vec<usize> = (0..segments.len()).collect();
+    by_size.sort_by_key(|ord| std::cmp::Reverse(segments[*ord].max_doc()));
+    for ord in by_size {
+        if let Some((docs, share)) = shares.iter_mut().min_by_key(|(docs, _)| *docs) {
+            *docs += u64::from(segments[ord].max_doc());
+            share.push(ord);
+        }
+    }
+    Ok(shares.into_iter().map(|(_, share)| share).collect())
+}
+
+/// Postings that are worth a second thread: reading so many takes ten times as long as starting it.
+const SHARED_POSTINGS_MIN: u64 = 50_000;
+
+/// What a document costs whose positions are read, in postings.
+const POSITIONS_COST: u64 = 10;
 
 /// Stretches that are ranked first, and how much more in each batch after.
 const BATCH_FIRST: usize = 32;

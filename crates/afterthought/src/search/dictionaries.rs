@@ -1,11 +1,10 @@
 //! What the dictionaries of a snapshot say of tokens. A search asks for the same ones when it weighs words,
 //! walks their postings, ranks and explains: each is looked up once.
 
-use std::cell::{OnceCell, RefCell};
 use std::collections::HashMap;
-use std::rc::Rc;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
+use parking_lot::Mutex;
 use tantivy::Term as TantivyTerm;
 use tantivy::index::InvertedIndexReader;
 use tantivy::postings::{BlockSegmentPostings, SegmentPostings, TermInfo};
@@ -18,10 +17,10 @@ use crate::model::Field;
 use super::forms::Forms;
 
 /// A token's entries by segment; `None` where the segment lacks it.
-type Entries = Rc<[Option<TermInfo>]>;
+type Entries = Arc<[Option<TermInfo>]>;
 
 /// The entries of several forms with their weights, by segment: only what the segment holds.
-type FormEntries = Rc<[Vec<(TermInfo, f32)>]>;
+type FormEntries = Arc<[Vec<(TermInfo, f32)>]>;
 
 /// The dictionaries of every field, by segment.
 pub(super) struct Dictionaries<'a> {
@@ -31,10 +30,10 @@ pub(super) struct Dictionaries<'a> {
 
 #[derive(Default)]
 struct FieldDictionaries {
-    indexes: OnceCell<Vec<Arc<InvertedIndexReader>>>,
-    known: RefCell<HashMap<String, Entries>>,
+    indexes: OnceLock<Vec<Arc<InvertedIndexReader>>>,
+    known: Mutex<HashMap<String, Entries>>,
     /// By the number of the forms.
-    forms: RefCell<HashMap<usize, FormEntries>>,
+    forms: Mutex<HashMap<usize, FormEntries>>,
 }
 
 impl<'a> Dictionaries<'a> {
@@ -95,8 +94,8 @@ impl<'a> Dictionaries<'a> {
 
     fn form_entries(&self, field: Field, forms: &Forms) -> Result<FormEntries> {
         let kept = &self.fields[field as usize].forms;
-        if let Some(entries) = kept.borrow().get(&forms.number) {
-            return Ok(Rc::clone(entries));
+        if let Some(entries) = kept.lock().get(&forms.number) {
+            return Ok(Arc::clone(entries));
         }
         let mut by_segment = vec![Vec::new(); self.snapshot.segments()];
         for (token, weight) in &forms.forms {
@@ -105,7 +104,7 @@ impl<'a> Dictionaries<'a> {
             }
         }
         let entries: FormEntries = by_segment.into();
-        kept.borrow_mut().insert(forms.number, Rc::clone(&entries));
+        kept.lock().insert(forms.number, Arc::clone(&entries));
         Ok(entries)
     }
 
@@ -130,19 +129,19 @@ impl<'a> Dictionaries<'a> {
         for (segment, entry) in found {
             entries[*segment] = Some(entry.clone());
         }
-        self.fields[field as usize].known.borrow_mut().insert(token.to_owned(), entries.into());
+        self.fields[field as usize].known.lock().insert(token.to_owned(), entries.into());
     }
 
     fn entries(&self, field: Field, token: &str) -> Result<Entries> {
         let of_field = &self.fields[field as usize];
-        if let Some(entries) = of_field.known.borrow().get(token) {
-            return Ok(Rc::clone(entries));
+        if let Some(entries) = of_field.known.lock().get(token) {
+            return Ok(Arc::clone(entries));
         }
         let term = TantivyTerm::from_field_text(self.snapshot.fields().text(field), token);
         let entries = self.indexes(field)?.iter().map(|index| index.get_term_info(&term));
         let entries: Entries =
             entries.collect::<std::io::Result<_>>().map_err(|error| failed(error.into()))?;
-        of_field.known.borrow_mut().insert(token.to_owned(), Rc::clone(&entries));
+        of_field.known.lock().insert(token.to_owned(), Arc::clone(&entries));
         Ok(entries)
     }
 }

@@ -25,6 +25,16 @@ impl Evidence {
         }
     }
 
+    /// Takes in what other messages give.
+    pub(super) fn merge(&mut self, other: &Self) {
+        if self.best.len() < other.best.len() {
+            self.best.resize(other.best.len(), 0.0);
+        }
+        for (best, score) in self.best.iter_mut().zip(&other.best) {
+            *best = best.max(*score);
+        }
+    }
+
     /// Returns the best scores of every session by list, those without matches included.
     pub(super) fn sessions(&self) -> impl Iterator<Item = &[f32]> {
         self.best.chunks_exact(self.lists.max(1))

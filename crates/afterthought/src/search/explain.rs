@@ -28,6 +28,17 @@ pub struct Work {
     pub snippet_bytes: u64,
 }
 
+impl Work {
+    /// Takes in the work of another thread.
+    pub(super) fn add(&mut self, other: Self) {
+        self.segments += other.segments;
+        self.postings += other.postings;
+        self.phrase_checks += other.phrase_checks;
+        self.archive_rows_read += other.archive_rows_read;
+        self.snippet_bytes += other.snippet_bytes;
+    }
+}
+
 /// One part of a score.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Part {

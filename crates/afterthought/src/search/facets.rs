@@ -165,6 +165,23 @@ impl FacetCounts {
         Ok(())
     }
 
+    /// Takes in the counts of other segments.
+    pub(super) fn merge(&mut self, other: Self) {
+        if self.sessions.len() < other.sessions.len() {
+            self.sessions.resize(other.sessions.len(), 0);
+        }
+        self.sessions.iter_mut().zip(&other.sessions).for_each(|(count, more)| *count += more);
+        for (names, others) in [(&mut self.roles, other.roles), (&mut self.tools, other.tools)] {
+            others.into_iter().for_each(|(name, count)| *names.entry(name).or_default() += count);
+        }
+        other.days.into_iter().for_each(|(day, count)| *self.days.entry(day).or_default() += count);
+    }
+
+    /// Returns the same without counts.
+    pub(super) fn emptied(&self) -> Self {
+        Self::of(&self.wanted)
+    }
+
     /// Returns the hits by role; titles have none.
     pub(super) fn by_role(self) -> impl Iterator<Item = (Option<String>, u64)> {
         self.roles.into_iter().map(|(role, count)| (Some(role).filter(|role| !role.is_empty()), count))

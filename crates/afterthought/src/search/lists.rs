@@ -9,7 +9,7 @@
 //! of Lv and Zhai, "Lower-Bounding Term Frequency Normalization" (2011): however long a message
 //! is, holding a word is worth more than repeating another one in a short message.
 
-use std::rc::Rc;
+use std::sync::Arc;
 
 use tantivy::fieldnorm::FieldNormReader;
 use tantivy::postings::{BlockSegmentPostings, Postings, SegmentPostings};
@@ -39,7 +39,7 @@ pub(super) struct Norms {
     /// Mean length of the field over the documents that have it, in tokens.
     pub(super) average: f32,
     /// `k1·(1 − b + b·length/average)` by stored length.
-    by_id: Rc<[f32; 256]>,
+    by_id: Arc<[f32; 256]>,
 }
 
 impl Norms {
@@ -55,7 +55,7 @@ impl Norms {
         let norm = |id: u8| K1 * (1.0 - B + B * FieldNormReader::id_to_fieldnorm(id) as f32 / average);
         let mut by_id = [0.0; 256];
         (0..=u8::MAX).for_each(|id| by_id[usize::from(id)] = norm(id));
-        Ok(Self { average, by_id: Rc::new(by_id) })
+        Ok(Self { average, by_id: Arc::new(by_id) })
     }
 }
 

@@ -17,38 +17,57 @@ use super::lists::{Cursor, Slot};
 use super::neighbours;
 use super::window::Window;
 
-/// What the first pass adds up over all segments.
-pub(super) struct Tally<'a> {
-    pub(super) gathered: Gathered<'a>,
+/// What the first pass adds up over some segments.
+pub(super) struct Tally {
     pub(super) total: u64,
-    pub(super) watch: &'a mut Watch,
+    pub(super) watch: Watch,
     pub(super) evidence: Evidence,
     pub(super) coverage: Coverage,
     pub(super) candidates: Vec<Candidate>,
     /// Documents of the candidates, where positions are read: reading their lists again would cost more. At
     /// most [`KEPT_DOCS_MAX`].
     pub(super) kept: Vec<Weighed>,
+    /// Whether anything is to be ranked.
+    ranks: bool,
     floor: Floor,
     /// The best scores of one stretch, by list.
     best: Vec<f32>,
 }
 
-impl<'a> Tally<'a> {
-    pub(super) fn new(ranked: &Ranked<'_>, gathered: Gathered<'a>, watch: &'a mut Watch) -> Self {
+impl Tally {
+    pub(super) fn new(ranked: &Ranked<'_>, gathered: &Gathered<'_>, watch: Watch) -> Self {
         let lists = ranked.plan.lists.len();
         let counts = if ranked.request.prune && ranked.order.by_score() { gathered.documents() } else { 0 };
         Self {
-            floor: Floor::of(counts),
-            gathered,
             total: 0,
             watch,
             evidence: Evidence::new(lists),
             coverage: Coverage::default(),
             candidates: Vec::new(),
             kept: Vec::new(),
+            ranks: gathered.keeps(),
+            floor: Floor::of(counts),
             best: vec![0.0; lists],
         }
     }
+
+    /// Takes in what other segments hold.
+    pub(super) fn merge(&mut self, other: Self) {
+        self.total += other.total;
+        self.watch.merge(other.watch);
+        self.evidence.merge(&other.evidence);
+        self.coverage.best = self.coverage.best.max(other.coverage.best);
+        let behind = range(self.kept.len());
+        self.kept.extend(other.kept);
+        self.candidates.extend(other.candidates.into_iter().map(|candidate| Candidate {
+            kept: candidate.kept.map(|(from, to)| (from + behind, to + behind)),
+            ..candidate
+        }));
+    }
+}
+
+fn range(docs: usize) -> u32 {
+    u32::try_from(docs).expect("fewer are kept")
 }
 
 /// The most of the query that one document holds.
@@ -122,7 +141,7 @@ impl<'a> Scan<'a> {
     pub(super) fn tally(
         &mut self,
         window: &mut Window,
-        tally: &mut Tally<'_>,
+        tally: &mut Tally,
         work: &mut Work,
         check: impl Fn() -> Result<()>,
     ) -> Result<()> {
@@ -136,7 +155,7 @@ impl<'a> Scan<'a> {
             check()?;
             let number = first as usize / BLOCK_DOCS;
             let end = (first - first % BLOCK).saturating_add(BLOCK).min(TERMINATED);
-            window.move_to(first, end, self.open_to(number, tally.watch));
+            window.move_to(first, end, self.open_to(number, &tally.watch));
             lists.fill(window, first, work);
             self.tally_block(number, window, tally, facets.as_mut());
         }
@@ -192,7 +211,7 @@ impl<'a> Scan<'a> {
         &mut self,
         number: usize,
         window: &Window,
-        tally: &mut Tally<'_>,
+        tally: &mut Tally,
         mut facets: Option<&mut SegmentFacets<'_>>,
     ) {
         let matching = self.matching(number, window);
@@ -237,27 +256,26 @@ impl<'a> Scan<'a> {
         stretch: Stretch,
         (passing, unchanged): (&Bits, &Bits),
         window: &Window,
-        tally: &mut Tally<'_>,
+        tally: &mut Tally,
     ) {
         let (from, to) = (usize::from(stretch.from), usize::from(stretch.to));
         best_of(window, passing, stretch, &mut tally.best);
         let session_ord = u64::from(stretch.session_ord);
         tally.evidence.add(session_ord, &tally.best);
         let counted = unchanged.count_within(from, to);
-        if counted == 0 || !tally.gathered.keeps() {
+        if counted == 0 || !tally.ranks {
             return;
         }
-        tally.gathered.count(session_ord, counted);
         let first_kept = tally.kept.len();
         let keeps = self.ranked.reads_positions && first_kept < KEPT_DOCS_MAX;
         let (order, block) = (&self.ranked.order, self.filter.block(number));
         let Some(most) = self.weigh_stretch(block, stretch, unchanged, window, keeps, tally) else { return };
         let when = order.latest(|| block.times(self.segment, self.columns, number));
-        let range = |docs: usize| u32::try_from(docs).expect("fewer are kept");
         tally.candidates.push(Candidate {
             segment: self.ord,
             block: number,
             stretch,
+            counted,
             bound: Bound { ordinary: order.some_ordinary(block, stretch, unchanged), score: most, when },
             kept: keeps.then(|| (range(first_kept), range(tally.kept.len()))),
         });
@@ -272,7 +290,7 @@ impl<'a> Scan<'a> {
         unchanged: &Bits,
         window: &Window,
         keeps: bool,
-        tally: &mut Tally<'_>,
+        tally: &mut Tally,
     ) -> Option<f32> {
         let Tally { best, coverage, floor, kept, evidence, .. } = tally;
         let (ranked, least) = (self.ranked, floor.least);
