@@ -348,7 +348,7 @@ impl Snapshot {
     }
 
     /// Counts the documents whose field holds a folded word, deleted ones too.
-    pub(crate) fn doc_freq(&self, field: Field, word: &str) -> Result<u64> {
+    fn doc_freq(&self, field: Field, word: &str) -> Result<u64> {
         let term = Term::from_field_text(self.fields.text(field), word);
         let mut documents = 0;
         for (ord, segment) in self.searcher.segment_readers().iter().enumerate() {
