@@ -379,7 +379,7 @@ impl Snapshot {
             return Ok(column.as_ref());
         }
         let fast = self.searcher.segment_readers()[segment_ord].fast_fields();
-        let column = fast.str(SESSION_TEXTS[name]).map_err(failed)?;
+        let column = fast.str(SESSION_TEXTS[name]).map_err(failed)?.filter(|column| column.num_terms() > 0);
         Ok(kept.get_or_init(|| column).as_ref())
     }
 
