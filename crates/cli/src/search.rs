@@ -44,9 +44,8 @@ pub(crate) fn run(global: &Global, args: &Search) -> Result<u8, Failure> {
         print_text(&as_text(global, &page, args.group))?;
         print_notes(global, &page);
     }
-    // Where nothing was written, the process ends with nothing to close in good order.
     if freshness.is_none_or(|freshness| matches!(freshness, Freshness::Fresh(report) if report.unchanged)) {
-        std::mem::forget(engine);
+        engine.end_unwritten();
     }
     Ok(0)
 }

@@ -137,6 +137,12 @@ impl Archive {
         idle.pop()
     }
 
+    /// Closes the connections that wait and removes the private copy, for a process that is about to end.
+    pub(crate) fn let_go(&self) {
+        self.idle.lock().clear();
+        *self.copy.lock() = None;
+    }
+
     fn keep_idle(&self, one: Idle) {
         let mut idle = self.idle.lock();
         if idle.len() < ARCHIVE_IDLE_MAX {

@@ -23,6 +23,8 @@ const MATCHES_MAX: usize = 2_000;
 /// the longest phrase.
 const AHEAD_BYTES: usize = 160;
 const AHEAD_BYTES_A_WORD: usize = 48;
+/// What a term weighs at least.
+const WEIGHT_MIN: f32 = 0.001;
 /// A snippet may begin or end this far from where it was meant to, to keep words whole.
 const SNAP_CHARS_MAX: usize = 20;
 
@@ -63,7 +65,9 @@ struct Match {
 
 impl Needles {
     pub(super) fn of(ranked: &Ranked<'_>) -> Self {
-        let mut needles = Self { weights: ranked.telling.clone(), ..Self::default() };
+        // What counts nothing is marked all the same.
+        let weights = ranked.telling.iter().map(|telling| telling.max(WEIGHT_MIN)).collect();
+        let mut needles = Self { weights, ..Self::default() };
         for list in &ranked.plan.lists {
             match &list.sought {
                 Sought::Token(token) => needles.word(&[(token.clone(), 1.0)], list.terms),
