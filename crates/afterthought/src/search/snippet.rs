@@ -105,8 +105,9 @@ impl Needles {
         let words = self.phrases.iter().map(|(phrase, _)| phrase.len());
         let longest = words.chain(self.loose.iter().map(|(phrase, ..)| phrase.len())).max().unwrap_or(0);
         self.ahead = AHEAD_BYTES + AHEAD_BYTES_A_WORD * longest;
-        let spots = std::mem::take(&mut self.spots);
-        self.spots = spots.bounded(|terms| self.weight(terms));
+        let mut spots = std::mem::take(&mut self.spots);
+        spots.sort(|terms| self.weight(terms));
+        self.spots = spots;
         self
     }
 

@@ -8,6 +8,7 @@
 use memchr::memmem::Finder;
 use memchr::{memchr_iter, memchr2_iter};
 
+use crate::limits::SNIPPET_SCAN_BYTES_MAX;
 use crate::text::fold;
 
 /// Places of one word that are looked at; more of them show nothing new.
@@ -18,8 +19,9 @@ const FOLDED_WORDS_MAX: usize = 4_096;
 /// token has.
 const FOLDED_BYTES_MAX: usize = 512;
 const FOLDED_BYTES_AGAIN: usize = 160;
-/// Words that are looked for in one text, those that tell most first.
-const ANCHORS_MAX: usize = 32;
+/// Text that is looked through for words, once for each of them, in bytes: 32 times the longest. Those that
+/// tell most come first.
+const SOUGHT_BYTES_MAX: usize = 32 * SNIPPET_SCAN_BYTES_MAX;
 /// Forms of a word that are looked for one by one; more of them are by what they have in common.
 const FORMS_MAX: usize = 4;
 
@@ -104,19 +106,15 @@ impl Spots {
         self.anchors.push(Anchor { folded: folded.to_owned(), terms, way });
     }
 
-    /// Keeps the words that tell most, where there are many.
-    pub(super) fn bounded(mut self, tells: impl Fn(u64) -> f32) -> Self {
-        if self.anchors.len() > ANCHORS_MAX {
-            self.anchors.sort_by(|a, b| tells(b.terms).total_cmp(&tells(a.terms)));
-            self.anchors.truncate(ANCHORS_MAX);
-        }
-        self
+    /// Puts the words that tell most first.
+    pub(super) fn sort(&mut self, tells: impl Fn(u64) -> f32) {
+        self.anchors.sort_by(|a, b| tells(b.terms).total_cmp(&tells(a.terms)));
     }
 
     /// Returns where any of it may stand, in order.
     pub(super) fn in_text(&self, text: &str) -> Vec<Spot> {
         let mut spots = Vec::new();
-        for anchor in &self.anchors {
+        for anchor in self.anchors.iter().take(SOUGHT_BYTES_MAX / text.len().max(1)) {
             let found = spots.len();
             let mut add = |from: usize| {
                 spots.push(Spot { from, last: from, terms: anchor.terms });
