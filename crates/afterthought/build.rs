@@ -58,7 +58,8 @@ fn tables(text: &str) -> Vec<u8> {
     let mut open = VecDeque::from([(0..words.len(), 0)]);
     while let Some((mut range, depth)) = open.pop_front() {
         let ends_here = range.start < range.end && words[range.start].0.len() == depth;
-        let count = ends_here.then(|| counts.binary_search(&words[range.start].1).expect("all are there") + 1);
+        let count =
+            ends_here.then(|| counts.binary_search(&words[range.start].1).expect("all are there") + 1);
         ends.push(u16::try_from(count.unwrap_or(0)).expect("there are few different counts"));
         range.start += usize::from(ends_here);
         firsts.push(u32::try_from(labels.len()).expect("nodes are counted in 32 bits"));
@@ -71,7 +72,8 @@ fn tables(text: &str) -> Vec<u8> {
     let nodes = u32::try_from(labels.len()).expect("nodes are counted in 32 bits");
     firsts.push(nodes);
     let root = &labels[1..firsts[1] as usize];
-    let roots = ROOTS.map(|label| root.binary_search(&label).map_or(0, |at| u32::try_from(at).expect("few") + 1));
+    let roots =
+        ROOTS.map(|label| root.binary_search(&label).map_or(0, |at| u32::try_from(at).expect("few") + 1));
 
     let mut tables = total.to_le_bytes().to_vec();
     let numbers = [u32::try_from(counts.len()).expect("few"), nodes].into_iter().chain(counts);

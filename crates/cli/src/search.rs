@@ -7,8 +7,8 @@ use afterthought::limits::PAGE_DEPTH_MAX;
 use afterthought::search::{facet_line, workspace_path};
 use afterthought::time::bound_now;
 use afterthought::{
-    Engine, Facet, Filters, Freshness, Group, Hit, Level, Match, Opening, Origin, Page, SearchRequest, Sort, Warning,
-    Weights,
+    Engine, Facet, Filters, Freshness, Group, Hit, Level, Match, Opening, Origin, Page, SearchRequest, Sort,
+    Warning, Weights,
 };
 
 use crate::args::{Global, GroupArg, MatchArg, OriginArg, ProgressArg, Search, SortArg};
@@ -206,11 +206,12 @@ fn print_notes(global: &Global, page: &Page) {
     print_warnings(&page.warnings);
     if let Some(work) = &page.work {
         tell!(
-            "{DIM}work: {} postings in {} segments, {} phrase checks, {} archive rows read{DIM:#}",
+            "{DIM}work: {} postings in {} segments, {} phrase checks, {} archive rows read, {} bytes cut into snippets{DIM:#}",
             grouped(work.postings),
             work.segments,
             grouped(work.phrase_checks),
-            work.archive_rows_read
+            work.archive_rows_read,
+            grouped(work.snippet_bytes)
         );
     }
     let total = page.total.value;

@@ -15,8 +15,8 @@ use crate::model::{Field, Origin, Warning};
 use crate::text::{Analyzer, Kind};
 
 use super::collect::{Ranked, Watch, any, collect};
-use super::explain::Work;
 use super::dictionaries::Dictionaries;
+use super::explain::Work;
 use super::facets::{Facet, FacetCounts};
 use super::filter::{Filter, cause};
 use super::gather::Gathered;

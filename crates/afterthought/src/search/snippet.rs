@@ -89,7 +89,9 @@ impl Needles {
             self.spots.phrase(phrase, terms);
             self.phrases.push((phrase.clone(), terms));
         } else {
-            phrase.iter().for_each(|(_, word)| self.spots.word(std::iter::once(word.as_str()), terms));
+            for (_, word) in phrase {
+                self.spots.word(std::iter::once(word.as_str()), terms);
+            }
             self.loose.push((phrase.clone(), slop, terms));
         }
     }
@@ -548,9 +550,37 @@ mod tests {
             usize::try_from(state >> 33).unwrap_or(0) % below
         };
         let words = [
-            "lock", "order", "checkauth", "check", "auth", "an94", "utf8", "2.5.1", ".env", "c++", "strasse",
-            "file", "cafe", "еще", "замок", "记", "北京", "カ", "한국", "한", "ไ", "كتاب", "हिन्दी", "😀", "👨💻", "kg",
-            "10kg", "dont", "ord10", "nlock", "ом",
+            "lock",
+            "order",
+            "checkauth",
+            "check",
+            "auth",
+            "an94",
+            "utf8",
+            "2.5.1",
+            ".env",
+            "c++",
+            "strasse",
+            "file",
+            "cafe",
+            "еще",
+            "замок",
+            "记",
+            "北京",
+            "カ",
+            "한국",
+            "한",
+            "ไ",
+            "كتاب",
+            "हिन्दी",
+            "😀",
+            "👨💻",
+            "kg",
+            "10kg",
+            "dont",
+            "ord10",
+            "nlock",
+            "ом",
         ];
         let phrases: [&[&str]; 6] = [
             &["lock", "order"],
@@ -570,7 +600,8 @@ mod tests {
             let length = 1 + random(pieces);
             let text = random_text(&mut random, length);
             let text = &text[..text.floor_char_boundary(SNIPPET_ANALYZED_BYTES_MAX)];
-            let whole = cut(text, &needles.best_of(&mut analyzer, text, std::slice::from_ref(&(0..text.len()))));
+            let whole =
+                cut(text, &needles.best_of(&mut analyzer, text, std::slice::from_ref(&(0..text.len()))));
             found += usize::from(!whole.highlights.is_empty());
             let (quick, _) = needles.snippet(&mut analyzer, text);
             assert_eq!(show(&quick), show(&whole), "{chosen:?} {phrases:?} in {text:?}");
@@ -589,7 +620,9 @@ mod tests {
         let mut needles = needles(&["lock", "order", "kestrel"], &[]);
         needles.weights[2] = 5.0;
         let (snippet, analyzed) = needles.snippet(&mut Analyzer::default(), &text);
-        assert!(analyzed <= SNIPPET_ANALYZED_BYTES_MAX && show(&snippet).contains("the [kestrel] and an [order]"));
+        assert!(
+            analyzed <= SNIPPET_ANALYZED_BYTES_MAX && show(&snippet).contains("the [kestrel] and an [order]")
+        );
         let text = "filler ".repeat(100_000) + "kestrel";
         let (_, analyzed) = needles.snippet(&mut Analyzer::default(), &text);
         assert!(analyzed < 1_000);

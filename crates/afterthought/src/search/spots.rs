@@ -72,7 +72,9 @@ impl Spots {
         let mut beginnings: Vec<&str> = forms.map(|form| prefix(form, 3)).collect();
         beginnings.sort_unstable();
         beginnings.dedup();
-        beginnings.into_iter().for_each(|beginning| self.anchor(beginning, terms));
+        for beginning in beginnings {
+            self.anchor(beginning, terms);
+        }
     }
 
     /// Looks for a phrase: characters side by side are sought as they stand, else its first word.
@@ -98,10 +100,13 @@ impl Spots {
         let way = if folded.is_ascii() {
             let rarity = |(_, byte): &(usize, &u8)| COMMON.iter().position(|common| common == *byte);
             // The commonest letter stands last; what is not among them is rarest.
-            let rarest = folded.as_bytes().iter().enumerate().min_by_key(|at| rarity(at).map_or(0, |at| at + 1));
+            let rarest =
+                folded.as_bytes().iter().enumerate().min_by_key(|at| rarity(at).map_or(0, |at| at + 1));
             Way::Rarest(rarest.map_or(0, |(at, _)| at))
         } else {
-            Way::Spellings(spellings(folded).iter().map(|spelling| Finder::new(spelling).into_owned()).collect())
+            Way::Spellings(
+                spellings(folded).iter().map(|spelling| Finder::new(spelling).into_owned()).collect(),
+            )
         };
         self.anchors.push(Anchor { folded: folded.to_owned(), terms, way });
     }
@@ -125,7 +130,8 @@ impl Spots {
                 Way::Spellings(spellings) => {
                     for spelling in spellings {
                         // Stops at the bound; the next spelling begins with one more.
-                        let _all = spelling.find_iter(text.as_bytes()).try_for_each(|at| add(at).then_some(()));
+                        let _all =
+                            spelling.find_iter(text.as_bytes()).try_for_each(|at| add(at).then_some(()));
                     }
                 }
             }

@@ -152,7 +152,9 @@ mod tests {
         let chars: Vec<char> = run.chars().collect();
         let (mut ours, mut searched) = (Vec::new(), Vec::new());
         cut(&chars, |word| {
-            inner_words(&chars[word.clone()], |inner| searched.push(word.start + inner.start..word.start + inner.end));
+            inner_words(&chars[word.clone()], |inner| {
+                searched.push(word.start + inner.start..word.start + inner.end);
+            });
             ours.push(word.clone());
             searched.push(word);
         });
@@ -182,7 +184,19 @@ mod tests {
         for word in all.iter().step_by(3) {
             check(&jieba, &word.iter().collect::<String>());
         }
-        let odd = ['々', '〇', '\u{2E80}', '\u{2FF0}', '豈', '\u{20000}', '\u{2B739}', '\u{3FFFD}', '的', '一', '是'];
+        let odd = [
+            '々',
+            '〇',
+            '\u{2E80}',
+            '\u{2FF0}',
+            '豈',
+            '\u{20000}',
+            '\u{2B739}',
+            '\u{3FFFD}',
+            '的',
+            '一',
+            '是',
+        ];
         for _ in 0..60_000 {
             let mut run = String::new();
             for _ in 0..=random(8) {
