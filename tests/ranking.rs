@@ -72,7 +72,9 @@ fn a_row_of_a_megabyte_is_shown_for_a_few_kilobytes() {
     let engine = fixture.engine();
     sync(&engine);
     let page = engine.search(request("kestrel buoy report", Origin::Said, 10)).expect("a page");
-    assert!(page.results.len() == 10 && page.results.iter().all(|hit| hit.snippet.contains("a kestrel sits")));
+    assert!(
+        page.results.len() == 10 && page.results.iter().all(|hit| hit.snippet.contains("a kestrel sits"))
+    );
     let work = page.work.expect("the work was asked for");
     assert!(work.snippet_bytes <= 10 * 16 * 1024, "{work:?}");
     let page = engine.search(request("kestrel", Origin::Said, 10)).expect("a page");

@@ -13,6 +13,8 @@ use crate::text::fold;
 
 /// Places of one word that are looked at; more of them show nothing new.
 const SPOTS_MAX: usize = 2_000;
+/// Further ones are looked for so far around the places of other words, in bytes.
+const NEAR_BYTES: usize = 512;
 /// Words with letters that do not fold one by one that are looked at in one text.
 const FOLDED_WORDS_MAX: usize = 4_096;
 /// Longest stretch that is folded at once, in bytes, and how much of it the next one repeats: more than any
@@ -55,6 +57,27 @@ enum Way {
     Rarest(usize),
     /// Others: every way to write its beginning.
     Spellings(Vec<Finder<'static>>),
+}
+
+impl Anchor {
+    /// Adds where it stands in a part of a text that begins at `offset`, so many places at most.
+    fn look_in(&self, text: &[u8], offset: usize, most: usize, spots: &mut Vec<Spot>) {
+        let found = spots.len();
+        let mut add = |at: usize| {
+            let from = offset + at;
+            spots.push(Spot { from, last: from, terms: self.terms });
+            spots.len() < found + most
+        };
+        match &self.way {
+            Way::Rarest(rarest) => plain_spots(text, self.folded.as_bytes(), *rarest, add),
+            Way::Spellings(spellings) => {
+                for spelling in spellings {
+                    // Stops at the bound; the next spelling adds one more.
+                    let _all = spelling.find_iter(text).try_for_each(|at| add(at).then_some(()));
+                }
+            }
+        }
+    }
 }
 
 impl Spots {
@@ -116,23 +139,26 @@ impl Spots {
         self.anchors.sort_by(|a, b| tells(b.terms).total_cmp(&tells(a.terms)));
     }
 
-    /// Returns where any of it may stand, in order.
+    /// Returns where any of it may stand, in order. Of a word that stands there very often these are the first
+    /// places, and those near other words.
     pub(super) fn in_text(&self, text: &str) -> Vec<Spot> {
-        let mut spots = Vec::new();
+        let (mut spots, mut sure, mut cut) = (Vec::new(), Vec::new(), Vec::new());
         for anchor in self.anchors.iter().take(SOUGHT_BYTES_MAX / text.len().max(1)) {
             let found = spots.len();
-            let mut add = |from: usize| {
-                spots.push(Spot { from, last: from, terms: anchor.terms });
-                spots.len() < found + SPOTS_MAX
-            };
-            match &anchor.way {
-                Way::Rarest(rarest) => plain_spots(text.as_bytes(), anchor.folded.as_bytes(), *rarest, add),
-                Way::Spellings(spellings) => {
-                    for spelling in spellings {
-                        // Stops at the bound; the next spelling begins with one more.
-                        let _all =
-                            spelling.find_iter(text.as_bytes()).try_for_each(|at| add(at).then_some(()));
-                    }
+            anchor.look_in(text.as_bytes(), 0, SPOTS_MAX, &mut spots);
+            match spots.last().filter(|_| spots.len() >= found + SPOTS_MAX) {
+                Some(last) => cut.push((anchor, last.from + 1)),
+                None => sure.extend(spots[found..].iter().map(|spot| spot.from)),
+            }
+        }
+        sure.sort_unstable();
+        for (anchor, mut next) in cut {
+            for at in &sure {
+                let to = (at + NEAR_BYTES).min(text.len());
+                let from = at.saturating_sub(NEAR_BYTES).max(next);
+                if from < to {
+                    anchor.look_in(&text.as_bytes()[from..to], from, NEAR_BYTES, &mut spots);
+                    next = to;
                 }
             }
         }
