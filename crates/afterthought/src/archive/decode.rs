@@ -311,14 +311,13 @@ fn without_payloads(text: &str) -> Option<String> {
 fn next_long_run(bytes: &[u8], mut at: usize) -> Option<Range<usize>> {
     loop {
         let least = bytes.get(at..at + PAYLOAD_CHARS_MIN)?;
-        match least.iter().rposition(|byte| !BASE64[usize::from(*byte)]) {
-            Some(other) => at += other + 1,
-            None => {
-                let more = bytes[at + PAYLOAD_CHARS_MIN..].iter();
-                let more = more.take_while(|byte| BASE64[usize::from(**byte)]).count();
-                return Some(at..at + PAYLOAD_CHARS_MIN + more);
-            }
+        if let Some(other) = least.iter().rposition(|byte| !BASE64[usize::from(*byte)]) {
+            at += other + 1;
+            continue;
         }
+        let more = bytes[at + PAYLOAD_CHARS_MIN..].iter();
+        let more = more.take_while(|byte| BASE64[usize::from(**byte)]).count();
+        return Some(at..at + PAYLOAD_CHARS_MIN + more);
     }
 }
 
