@@ -30,7 +30,7 @@ const FLOORS: [(&str, u8); 16] = [
 const FENCES: [(&str, &[&str]); 6] = [
     ("rusqlite", &["archive"]),
     ("tantivy", &["index", "search"]),
-    ("tantivy_jieba", &["text"]),
+    ("jieba_rs", &["text"]),
     ("frostem", &["text"]),
     ("unicode_normalization", &["text"]),
     ("tempfile", &["archive", "index"]),

@@ -58,6 +58,31 @@ fn thoughts_are_ranked_and_not_scanned() {
 }
 
 #[test]
+fn a_row_of_a_megabyte_is_shown_for_a_few_kilobytes() {
+    let fixture = Fixture::with(Shape::V22, |writer| {
+        writer.session(&Session::new("s"))?;
+        let line = "the buoy keeps its light and the report says so, ";
+        let (before, after) = (line.repeat(12_000), line.repeat(8_000));
+        for row in 0..10 {
+            let text = format!("{before}a kestrel sits on buoy {row}, {after}");
+            writer.message("s", &Message::user(&text))?;
+        }
+        Ok(())
+    });
+    let engine = fixture.engine();
+    sync(&engine);
+    let page = engine.search(request("kestrel buoy report", Origin::Said, 10)).expect("a page");
+    assert!(
+        page.results.len() == 10 && page.results.iter().all(|hit| hit.snippet.contains("a kestrel sits"))
+    );
+    let work = page.work.expect("the work was asked for");
+    assert!(work.snippet_bytes <= 10 * 16 * 1024, "{work:?}");
+    let page = engine.search(request("kestrel", Origin::Said, 10)).expect("a page");
+    let work = page.work.expect("the work was asked for");
+    assert!(work.snippet_bytes <= 10 * 1024, "{work:?}");
+}
+
+#[test]
 fn windows_without_what_is_required_are_passed_over() {
     let fixture = Fixture::with(Shape::V22, thoughts);
     let engine = fixture.engine();

@@ -190,6 +190,13 @@ impl Engine {
         Ok(self.archive.stamp().is_ok_and(|stamp| note.still_true(&stamp, snapshot.checkpoint())))
     }
 
+    /// Ends a handle that wrote nothing, in a process that is about to end: only what the system does not
+    /// close is closed.
+    pub fn end_unwritten(self) {
+        self.archive.let_go();
+        std::mem::forget(self);
+    }
+
     /// Asks a sync under way to commit what it has and end.
     pub fn interrupt(&self) {
         self.live.lock().mirror.interrupt();

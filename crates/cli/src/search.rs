@@ -7,8 +7,8 @@ use afterthought::limits::PAGE_DEPTH_MAX;
 use afterthought::search::{facet_line, workspace_path};
 use afterthought::time::bound_now;
 use afterthought::{
-    Engine, Facet, Filters, Freshness, Group, Hit, Level, Match, Opening, Origin, Page, SearchRequest, Sort, Warning,
-    Weights,
+    Engine, Facet, Filters, Freshness, Group, Hit, Level, Match, Opening, Origin, Page, SearchRequest, Sort,
+    Warning, Weights,
 };
 
 use crate::args::{Global, GroupArg, MatchArg, OriginArg, ProgressArg, Search, SortArg};
@@ -44,9 +44,8 @@ pub(crate) fn run(global: &Global, args: &Search) -> Result<u8, Failure> {
         print_text(&as_text(global, &page, args.group))?;
         print_notes(global, &page);
     }
-    // Where nothing was written, the process ends with nothing to close in good order.
     if freshness.is_none_or(|freshness| matches!(freshness, Freshness::Fresh(report) if report.unchanged)) {
-        std::mem::forget(engine);
+        engine.end_unwritten();
     }
     Ok(0)
 }
@@ -207,11 +206,12 @@ fn print_notes(global: &Global, page: &Page) {
     print_warnings(&page.warnings);
     if let Some(work) = &page.work {
         tell!(
-            "{DIM}work: {} postings in {} segments, {} phrase checks, {} archive rows read{DIM:#}",
+            "{DIM}work: {} postings in {} segments, {} phrase checks, {} archive rows read, {} bytes cut into snippets{DIM:#}",
             grouped(work.postings),
             work.segments,
             grouped(work.phrase_checks),
-            work.archive_rows_read
+            work.archive_rows_read,
+            grouped(work.snippet_bytes)
         );
     }
     let total = page.total.value;

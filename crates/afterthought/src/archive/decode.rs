@@ -4,6 +4,7 @@
 
 use std::borrow::Cow;
 use std::collections::HashSet;
+use std::ops::Range;
 
 use serde_json::Value;
 use xxhash_rust::xxh3::xxh3_128;
@@ -287,19 +288,16 @@ fn without_payloads(text: &str) -> Option<String> {
     let bytes = text.as_bytes();
     let mut out = String::new();
     let (mut at, mut copied) = (0, 0);
-    while at < bytes.len() {
-        let run = bytes[at..].iter().take_while(|byte| is_base64(**byte)).count();
+    while let Some(run) = next_long_run(bytes, at) {
         // A run is ASCII, so it begins and ends on character borders.
-        if run >= PAYLOAD_CHARS_MIN {
-            let kind = data_url_kind(&text[copied..at]);
-            if is_payload(&bytes[at..at + run], kind.is_some()) {
-                let (before, label) = kind.unwrap_or((at - copied, "base64"));
-                out.push_str(&text[copied..copied + before]);
-                out.push_str(&format!("[{label}, {run} characters]"));
-                copied = at + run;
-            }
+        let kind = data_url_kind(&text[copied..run.start]);
+        if is_payload(&bytes[run.clone()], kind.is_some()) {
+            let (before, label) = kind.unwrap_or((run.start - copied, "base64"));
+            out.push_str(&text[copied..copied + before]);
+            out.push_str(&format!("[{label}, {} characters]", run.len()));
+            copied = run.end;
         }
-        at += run.max(1);
+        at = run.end;
     }
     if copied == 0 {
         return None;
@@ -308,9 +306,32 @@ fn without_payloads(text: &str) -> Option<String> {
     Some(out)
 }
 
-fn is_base64(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || b"+/=_-".contains(&byte)
+/// Finds the next run that may be a payload. Looks from where such a run would end back to where it would begin,
+/// and so at few bytes of running text.
+fn next_long_run(bytes: &[u8], mut at: usize) -> Option<Range<usize>> {
+    loop {
+        let least = bytes.get(at..at + PAYLOAD_CHARS_MIN)?;
+        if let Some(other) = least.iter().rposition(|byte| !BASE64[usize::from(*byte)]) {
+            at += other + 1;
+            continue;
+        }
+        let more = bytes[at + PAYLOAD_CHARS_MIN..].iter();
+        let more = more.take_while(|byte| BASE64[usize::from(**byte)]).count();
+        return Some(at..at + PAYLOAD_CHARS_MIN + more);
+    }
 }
+
+/// The bytes that base64 is written with, in either alphabet.
+static BASE64: [bool; 256] = {
+    let mut is_base64 = [false; 256];
+    let mut byte = 0_u8;
+    while byte < 128 {
+        is_base64[byte as usize] =
+            byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'=' | b'_' | b'-');
+        byte += 1;
+    }
+    is_base64
+};
 
 fn is_payload(run: &[u8], in_data_url: bool) -> bool {
     let has = |class: fn(&u8) -> bool| run.iter().any(class);
@@ -353,6 +374,16 @@ mod tests {
     #[test]
     fn a_lone_surrogate_becomes_a_replacement() {
         assert_eq!(content("\0json:\"a\\ud83d b \\\\ud83d \\ud83d\\ude80\"").text, "a\u{fffd} b \\ud83d 🚀");
+    }
+
+    #[test]
+    fn long_runs_are_found_wherever_they_stand() {
+        let run = |length| "a".repeat(length);
+        let text = format!("{} {}.{}中{}", run(31), run(32), run(3), run(70));
+        assert_eq!(next_long_run(text.as_bytes(), 0), Some(32..64));
+        assert_eq!(next_long_run(text.as_bytes(), 64), Some(71..141));
+        assert_eq!(next_long_run(text.as_bytes(), 141), None);
+        assert_eq!(next_long_run(run(33).as_bytes(), 0), Some(0..33));
     }
 
     #[test]

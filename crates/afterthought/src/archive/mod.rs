@@ -37,8 +37,10 @@ pub struct Archive {
     copy: SharedCopy,
     idle: Arc<Mutex<Vec<Idle>>>,
     /// The columns of the last schema that was read, by its hash.
-    columns: Arc<Mutex<Option<(u64, Arc<Columns>)>>>,
+    columns: Arc<Mutex<LastColumns>>,
 }
+
+type LastColumns = Option<(u64, Arc<Columns>)>;
 
 /// A connection that waits for the next read, and what the files were like when it was opened.
 struct Idle {
@@ -61,7 +63,13 @@ impl Archive {
                 .hint("give the path of the state.db inside it"));
         }
         let copy_bytes_max = if allow_copy { u64::MAX } else { ARCHIVE_COPY_BYTES_MAX };
-        Ok(Self { path, copy_bytes_max, copy: SharedCopy::default(), idle: Arc::default(), columns: Arc::default() })
+        Ok(Self {
+            path,
+            copy_bytes_max,
+            copy: SharedCopy::default(),
+            idle: Arc::default(),
+            columns: Arc::default(),
+        })
     }
 
     /// Returns the archive's canonical path.
@@ -135,6 +143,12 @@ impl Archive {
         let mut idle = self.idle.lock();
         idle.retain(|idle| idle.stamp == *stamp);
         idle.pop()
+    }
+
+    /// Closes the connections that wait and removes the private copy, for a process that is about to end.
+    pub(crate) fn let_go(&self) {
+        self.idle.lock().clear();
+        *self.copy.lock() = None;
     }
 
     fn keep_idle(&self, one: Idle) {

@@ -40,6 +40,8 @@ pub(super) struct Opened {
 struct OpenedSegment {
     columns: OnceLock<SegmentColumns>,
     hash: OnceLock<Arc<dyn ColumnValues<u64>>>,
+    /// A bit for each searchable field that a document has.
+    fields: OnceLock<u32>,
     /// In the order of [`SESSION_TEXTS`]; `None` where no session of the segment has one.
     texts: [OnceLock<Option<StrColumn>>; SESSION_TEXTS.len()],
 }
@@ -327,6 +329,37 @@ impl Snapshot {
         self.searcher.segment_readers().len()
     }
 
+    /// Tells whether a document of a segment has a field. Asked before the field's index is opened: for a field
+    /// that is not there tantivy makes an empty one, which costs a process half a millisecond.
+    pub(crate) fn has_field(&self, segment_ord: usize, field: Field) -> Result<bool> {
+        let kept = &self.opened.segments[segment_ord].fields;
+        if let Some(fields) = kept.get() {
+            return Ok(fields >> field as u32 & 1 == 1);
+        }
+        let segment = &self.searcher.segment_readers()[segment_ord];
+        let index = segment.inverted_index(self.fields.has).map_err(failed)?;
+        let mut fields = 0;
+        for field in Field::ALL {
+            let has = Term::from_field_u64(self.fields.has, field as u64);
+            let documents = index.doc_freq(&has).map_err(|error| failed(error.into()))?;
+            fields |= u32::from(documents > 0) << field as u32;
+        }
+        Ok(kept.get_or_init(|| fields) >> field as u32 & 1 == 1)
+    }
+
+    /// Counts the documents whose field holds a folded word, deleted ones too.
+    fn doc_freq(&self, field: Field, word: &str) -> Result<u64> {
+        let term = Term::from_field_text(self.fields.text(field), word);
+        let mut documents = 0;
+        for (ord, segment) in self.searcher.segment_readers().iter().enumerate() {
+            if self.has_field(ord, field)? {
+                let index = segment.inverted_index(term.field()).map_err(failed)?;
+                documents += u64::from(index.doc_freq(&term).map_err(|error| failed(error.into()))?);
+            }
+        }
+        Ok(documents)
+    }
+
     /// Returns the column of hashes of a segment. Opened once for all snapshots of the same segments.
     fn hashes(&self, segment_ord: usize) -> Result<&Arc<dyn ColumnValues<u64>>> {
         let kept = &self.opened.segments[segment_ord].hash;
@@ -346,7 +379,7 @@ impl Snapshot {
             return Ok(column.as_ref());
         }
         let fast = self.searcher.segment_readers()[segment_ord].fast_fields();
-        let column = fast.str(SESSION_TEXTS[name]).map_err(failed)?;
+        let column = fast.str(SESSION_TEXTS[name]).map_err(failed)?.filter(|column| column.num_terms() > 0);
         Ok(kept.get_or_init(|| column).as_ref())
     }
 
@@ -691,6 +724,9 @@ impl Snapshot {
 
     /// Tells whether a field of any document holds a folded word.
     pub fn has_word(&self, field: Field, word: &str) -> Result<bool> {
+        if self.doc_freq(field, word)? == 0 {
+            return Ok(false);
+        }
         self.holds(&Term::from_field_text(self.fields.text(field), word))
     }
 

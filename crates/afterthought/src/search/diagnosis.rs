@@ -15,8 +15,8 @@ use crate::model::{Field, Origin, Warning};
 use crate::text::{Analyzer, Kind};
 
 use super::collect::{Ranked, Watch, any, collect};
-use super::explain::Work;
 use super::dictionaries::Dictionaries;
+use super::explain::Work;
 use super::facets::{Facet, FacetCounts};
 use super::filter::{Filter, cause};
 use super::gather::Gathered;
@@ -226,7 +226,10 @@ fn nearest_terms(
         let handle = snapshot.fields().text(*field);
         let term = Term::from_field_text(handle, &token.text);
         let query = FuzzyTermQuery::new(term, slips_max(&token.text), true);
-        for segment in snapshot.searcher().segment_readers() {
+        for (ord, segment) in snapshot.searcher().segment_readers().iter().enumerate() {
+            if !snapshot.has_field(ord, *field)? {
+                continue;
+            }
             let index = segment.inverted_index(handle).map_err(failed)?;
             // The automaton leaves branches of the dictionary in which nothing is near.
             let automaton = query.automaton().map_err(failed)?;

@@ -30,7 +30,7 @@ pub(super) struct Dictionaries<'a> {
 
 #[derive(Default)]
 struct FieldDictionaries {
-    indexes: OnceLock<Vec<Arc<InvertedIndexReader>>>,
+    indexes: OnceLock<Vec<Option<Arc<InvertedIndexReader>>>>,
     known: Mutex<HashMap<String, Entries>>,
     /// By the number of the forms.
     forms: Mutex<HashMap<usize, FormEntries>>,
@@ -42,16 +42,19 @@ impl<'a> Dictionaries<'a> {
         Self { snapshot, fields: Field::ALL.map(|_| FieldDictionaries::default()) }
     }
 
-    /// Returns the indexes of a field, by segment.
-    pub(super) fn indexes(&self, field: Field) -> Result<&[Arc<InvertedIndexReader>]> {
+    /// Returns the indexes of a field, by segment; `None` where no document has the field.
+    pub(super) fn indexes(&self, field: Field) -> Result<&[Option<Arc<InvertedIndexReader>>]> {
         let kept = &self.fields[field as usize].indexes;
         if let Some(indexes) = kept.get() {
             return Ok(indexes);
         }
         let handle = self.snapshot.fields().text(field);
-        let segments = self.snapshot.searcher().segment_readers().iter();
-        let indexes = segments.map(|segment| segment.inverted_index(handle)).collect::<tantivy::Result<_>>();
-        let indexes = indexes.map_err(failed)?;
+        let mut indexes = Vec::new();
+        for (ord, segment) in self.snapshot.searcher().segment_readers().iter().enumerate() {
+            let has_field = self.snapshot.has_field(ord, field)?;
+            let open = || segment.inverted_index(handle).map_err(failed);
+            indexes.push(has_field.then(open).transpose()?);
+        }
         Ok(kept.get_or_init(|| indexes))
     }
 
@@ -69,7 +72,7 @@ impl<'a> Dictionaries<'a> {
         token: &str,
     ) -> Result<Option<BlockSegmentPostings>> {
         let entries = self.entries(field, token)?;
-        let index = &self.indexes(field)?[segment];
+        let Some(index) = &self.indexes(field)?[segment] else { return Ok(None) };
         let open = |entry| {
             index.read_block_postings_from_terminfo(entry, IndexRecordOption::WithFreqs)
         };
@@ -84,7 +87,7 @@ impl<'a> Dictionaries<'a> {
         forms: &Forms,
     ) -> Result<Vec<(BlockSegmentPostings, f32)>> {
         let entries = self.form_entries(field, forms)?;
-        let index = &self.indexes(field)?[segment];
+        let Some(index) = &self.indexes(field)?[segment] else { return Ok(Vec::new()) };
         let open = |(entry, weight): &(TermInfo, f32)| {
             let postings = index.read_block_postings_from_terminfo(entry, IndexRecordOption::WithFreqs)?;
             Ok((postings, *weight))
@@ -116,7 +119,7 @@ impl<'a> Dictionaries<'a> {
         token: &str,
     ) -> Result<Option<SegmentPostings>> {
         let entries = self.entries(field, token)?;
-        let index = &self.indexes(field)?[segment];
+        let Some(index) = &self.indexes(field)?[segment] else { return Ok(None) };
         let open = |entry| {
             index.read_postings_from_terminfo(entry, IndexRecordOption::WithFreqsAndPositions)
         };
@@ -138,7 +141,11 @@ impl<'a> Dictionaries<'a> {
             return Ok(Arc::clone(entries));
         }
         let term = TantivyTerm::from_field_text(self.snapshot.fields().text(field), token);
-        let entries = self.indexes(field)?.iter().map(|index| index.get_term_info(&term));
+        let entry = |index: &Option<Arc<InvertedIndexReader>>| match index {
+            Some(index) => index.get_term_info(&term),
+            None => Ok(None),
+        };
+        let entries = self.indexes(field)?.iter().map(entry);
         let entries: Entries =
             entries.collect::<std::io::Result<_>>().map_err(|error| failed(error.into()))?;
         of_field.known.lock().insert(token.to_owned(), Arc::clone(&entries));

@@ -125,7 +125,8 @@ pub(super) fn accounts<'a>(
     evidence: &'a Evidence,
     found: &[Found],
 ) -> Result<Vec<Account<'a>>> {
-    let account = |found: &Found| Account { ranked, parts: Vec::new(), evidence: evidence.of(found.session_ord) };
+    let account =
+        |found: &Found| Account { ranked, parts: Vec::new(), evidence: evidence.of(found.session_ord) };
     let mut accounts: Vec<Account<'a>> = found.iter().map(account).collect();
     let mut in_order: Vec<usize> = (0..found.len()).collect();
     in_order.sort_unstable_by_key(|at| (found[*at].segment, found[*at].doc));

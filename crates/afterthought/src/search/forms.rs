@@ -121,6 +121,7 @@ fn gather(dictionaries: &Dictionaries<'_>, fields: &[Field], pattern: &Pattern) 
     for field in fields {
         let handle = dictionaries.snapshot.fields().text(*field);
         for (segment, index) in dictionaries.indexes(*field)?.iter().enumerate() {
+            let Some(index) = index else { continue };
             let mut add = |key: &[u8], entry: &TermInfo, weight: f32| {
                 let Ok(word) = std::str::from_utf8(key) else { return };
                 if !found.contains_key(word) {

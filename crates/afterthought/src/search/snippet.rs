@@ -23,6 +23,8 @@ const MATCHES_MAX: usize = 2_000;
 /// the longest phrase.
 const AHEAD_BYTES: usize = 160;
 const AHEAD_BYTES_A_WORD: usize = 48;
+/// What a term weighs at least.
+const WEIGHT_MIN: f32 = 0.001;
 /// A snippet may begin or end this far from where it was meant to, to keep words whole.
 const SNAP_CHARS_MAX: usize = 20;
 
@@ -63,7 +65,9 @@ struct Match {
 
 impl Needles {
     pub(super) fn of(ranked: &Ranked<'_>) -> Self {
-        let mut needles = Self { weights: ranked.telling.clone(), ..Self::default() };
+        // What counts nothing is marked all the same.
+        let weights = ranked.telling.iter().map(|telling| telling.max(WEIGHT_MIN)).collect();
+        let mut needles = Self { weights, ..Self::default() };
         for list in &ranked.plan.lists {
             match &list.sought {
                 Sought::Token(token) => needles.word(&[(token.clone(), 1.0)], list.terms),
@@ -85,7 +89,9 @@ impl Needles {
             self.spots.phrase(phrase, terms);
             self.phrases.push((phrase.clone(), terms));
         } else {
-            phrase.iter().for_each(|(_, word)| self.spots.word(std::iter::once(word.as_str()), terms));
+            for (_, word) in phrase {
+                self.spots.word(std::iter::once(word.as_str()), terms);
+            }
             self.loose.push((phrase.clone(), slop, terms));
         }
     }
@@ -101,8 +107,9 @@ impl Needles {
         let words = self.phrases.iter().map(|(phrase, _)| phrase.len());
         let longest = words.chain(self.loose.iter().map(|(phrase, ..)| phrase.len())).max().unwrap_or(0);
         self.ahead = AHEAD_BYTES + AHEAD_BYTES_A_WORD * longest;
-        let spots = std::mem::take(&mut self.spots);
-        self.spots = spots.bounded(|terms| self.weight(terms));
+        let mut spots = std::mem::take(&mut self.spots);
+        spots.sort(|terms| self.weight(terms));
+        self.spots = spots;
         self
     }
 
@@ -543,9 +550,37 @@ mod tests {
             usize::try_from(state >> 33).unwrap_or(0) % below
         };
         let words = [
-            "lock", "order", "checkauth", "check", "auth", "an94", "utf8", "2.5.1", ".env", "c++", "strasse",
-            "file", "cafe", "еще", "замок", "记", "北京", "カ", "한국", "한", "ไ", "كتاب", "हिन्दी", "😀", "👨💻", "kg",
-            "10kg", "dont", "ord10", "nlock", "ом",
+            "lock",
+            "order",
+            "checkauth",
+            "check",
+            "auth",
+            "an94",
+            "utf8",
+            "2.5.1",
+            ".env",
+            "c++",
+            "strasse",
+            "file",
+            "cafe",
+            "еще",
+            "замок",
+            "记",
+            "北京",
+            "カ",
+            "한국",
+            "한",
+            "ไ",
+            "كتاب",
+            "हिन्दी",
+            "😀",
+            "👨💻",
+            "kg",
+            "10kg",
+            "dont",
+            "ord10",
+            "nlock",
+            "ом",
         ];
         let phrases: [&[&str]; 6] = [
             &["lock", "order"],
@@ -565,7 +600,8 @@ mod tests {
             let length = 1 + random(pieces);
             let text = random_text(&mut random, length);
             let text = &text[..text.floor_char_boundary(SNIPPET_ANALYZED_BYTES_MAX)];
-            let whole = cut(text, &needles.best_of(&mut analyzer, text, std::slice::from_ref(&(0..text.len()))));
+            let whole =
+                cut(text, &needles.best_of(&mut analyzer, text, std::slice::from_ref(&(0..text.len()))));
             found += usize::from(!whole.highlights.is_empty());
             let (quick, _) = needles.snippet(&mut analyzer, text);
             assert_eq!(show(&quick), show(&whole), "{chosen:?} {phrases:?} in {text:?}");
@@ -579,12 +615,13 @@ mod tests {
         let text = line.repeat(SNIPPET_SCAN_BYTES_MAX / line.len()) + "the very end";
         let (_, analyzed) = needles(&["lock", "order"], &[]).snippet(&mut Analyzer::default(), &text);
         assert!((1..=SNIPPET_ANALYZED_BYTES_MAX).contains(&analyzed));
-        // What tells most is found among any number of what tells less.
+        // What is rare in it is found, with what is frequent beside it.
         let text = line.repeat(10_000) + "the kestrel and an order, " + &line.repeat(10_000);
-        let mut needles = needles(&["lock", "order", "kestrel"], &[]);
-        needles.weights[2] = 5.0;
+        let needles = needles(&["lock", "order", "kestrel"], &[]);
         let (snippet, analyzed) = needles.snippet(&mut Analyzer::default(), &text);
-        assert!(analyzed <= SNIPPET_ANALYZED_BYTES_MAX && show(&snippet).contains("the [kestrel] and an [order]"));
+        assert!(
+            analyzed <= SNIPPET_ANALYZED_BYTES_MAX && show(&snippet).contains("[lock], the [kestrel] and")
+        );
         let text = "filler ".repeat(100_000) + "kestrel";
         let (_, analyzed) = needles.snippet(&mut Analyzer::default(), &text);
         assert!(analyzed < 1_000);

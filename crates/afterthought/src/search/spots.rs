@@ -8,18 +8,22 @@
 use memchr::memmem::Finder;
 use memchr::{memchr_iter, memchr2_iter};
 
+use crate::limits::SNIPPET_SCAN_BYTES_MAX;
 use crate::text::fold;
 
 /// Places of one word that are looked at; more of them show nothing new.
 const SPOTS_MAX: usize = 2_000;
+/// Further ones are looked for so far around the places of other words, in bytes.
+const NEAR_BYTES: usize = 512;
 /// Words with letters that do not fold one by one that are looked at in one text.
 const FOLDED_WORDS_MAX: usize = 4_096;
 /// Longest stretch that is folded at once, in bytes, and how much of it the next one repeats: more than any
 /// token has.
 const FOLDED_BYTES_MAX: usize = 512;
 const FOLDED_BYTES_AGAIN: usize = 160;
-/// Words that are looked for in one text, those that tell most first.
-const ANCHORS_MAX: usize = 32;
+/// Text that is looked through for words, once for each of them, in bytes: 32 times the longest. Those that
+/// tell most come first.
+const SOUGHT_BYTES_MAX: usize = 32 * SNIPPET_SCAN_BYTES_MAX;
 /// Forms of a word that are looked for one by one; more of them are by what they have in common.
 const FORMS_MAX: usize = 4;
 
@@ -55,6 +59,27 @@ enum Way {
     Spellings(Vec<Finder<'static>>),
 }
 
+impl Anchor {
+    /// Adds where it stands in a part of a text that begins at `offset`, so many places at most.
+    fn look_in(&self, text: &[u8], offset: usize, most: usize, spots: &mut Vec<Spot>) {
+        let found = spots.len();
+        let mut add = |at: usize| {
+            let from = offset + at;
+            spots.push(Spot { from, last: from, terms: self.terms });
+            spots.len() < found + most
+        };
+        match &self.way {
+            Way::Rarest(rarest) => plain_spots(text, self.folded.as_bytes(), *rarest, add),
+            Way::Spellings(spellings) => {
+                for spelling in spellings {
+                    // Stops at the bound; the next spelling adds one more.
+                    let _all = spelling.find_iter(text).try_for_each(|at| add(at).then_some(()));
+                }
+            }
+        }
+    }
+}
+
 impl Spots {
     /// Looks for one word or several forms of it.
     pub(super) fn word<'a>(&mut self, forms: impl Iterator<Item = &'a str> + Clone, terms: u64) {
@@ -70,7 +95,9 @@ impl Spots {
         let mut beginnings: Vec<&str> = forms.map(|form| prefix(form, 3)).collect();
         beginnings.sort_unstable();
         beginnings.dedup();
-        beginnings.into_iter().for_each(|beginning| self.anchor(beginning, terms));
+        for beginning in beginnings {
+            self.anchor(beginning, terms);
+        }
     }
 
     /// Looks for a phrase: characters side by side are sought as they stand, else its first word.
@@ -96,39 +123,42 @@ impl Spots {
         let way = if folded.is_ascii() {
             let rarity = |(_, byte): &(usize, &u8)| COMMON.iter().position(|common| common == *byte);
             // The commonest letter stands last; what is not among them is rarest.
-            let rarest = folded.as_bytes().iter().enumerate().min_by_key(|at| rarity(at).map_or(0, |at| at + 1));
+            let rarest =
+                folded.as_bytes().iter().enumerate().min_by_key(|at| rarity(at).map_or(0, |at| at + 1));
             Way::Rarest(rarest.map_or(0, |(at, _)| at))
         } else {
-            Way::Spellings(spellings(folded).iter().map(|spelling| Finder::new(spelling).into_owned()).collect())
+            Way::Spellings(
+                spellings(folded).iter().map(|spelling| Finder::new(spelling).into_owned()).collect(),
+            )
         };
         self.anchors.push(Anchor { folded: folded.to_owned(), terms, way });
     }
 
-    /// Keeps the words that tell most, where there are many.
-    pub(super) fn bounded(mut self, tells: impl Fn(u64) -> f32) -> Self {
-        if self.anchors.len() > ANCHORS_MAX {
-            self.anchors.sort_by(|a, b| tells(b.terms).total_cmp(&tells(a.terms)));
-            self.anchors.truncate(ANCHORS_MAX);
-        }
-        self
+    /// Puts the words that tell most first.
+    pub(super) fn sort(&mut self, tells: impl Fn(u64) -> f32) {
+        self.anchors.sort_by(|a, b| tells(b.terms).total_cmp(&tells(a.terms)));
     }
 
-    /// Returns where any of it may stand, in order.
+    /// Returns where any of it may stand, in order. Of a word that stands there very often these are the first
+    /// places, and those near other words.
     pub(super) fn in_text(&self, text: &str) -> Vec<Spot> {
-        let mut spots = Vec::new();
-        for anchor in &self.anchors {
+        let (mut spots, mut sure, mut cut) = (Vec::new(), Vec::new(), Vec::new());
+        for anchor in self.anchors.iter().take(SOUGHT_BYTES_MAX / text.len().max(1)) {
             let found = spots.len();
-            let mut add = |from: usize| {
-                spots.push(Spot { from, last: from, terms: anchor.terms });
-                spots.len() < found + SPOTS_MAX
-            };
-            match &anchor.way {
-                Way::Rarest(rarest) => plain_spots(text.as_bytes(), anchor.folded.as_bytes(), *rarest, add),
-                Way::Spellings(spellings) => {
-                    for spelling in spellings {
-                        // Stops at the bound; the next spelling begins with one more.
-                        let _all = spelling.find_iter(text.as_bytes()).try_for_each(|at| add(at).then_some(()));
-                    }
+            anchor.look_in(text.as_bytes(), 0, SPOTS_MAX, &mut spots);
+            match spots.last().filter(|_| spots.len() >= found + SPOTS_MAX) {
+                Some(last) => cut.push((anchor, last.from + 1)),
+                None => sure.extend(spots[found..].iter().map(|spot| spot.from)),
+            }
+        }
+        sure.sort_unstable();
+        for (anchor, mut next) in cut {
+            for at in &sure {
+                let to = (at + NEAR_BYTES).min(text.len());
+                let from = at.saturating_sub(NEAR_BYTES).max(next);
+                if from < to {
+                    anchor.look_in(&text.as_bytes()[from..to], from, NEAR_BYTES, &mut spots);
+                    next = to;
                 }
             }
         }

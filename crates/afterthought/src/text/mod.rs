@@ -49,6 +49,7 @@
 
 mod chunk;
 mod class;
+mod dictionary;
 mod fold;
 mod inflection;
 mod segment;

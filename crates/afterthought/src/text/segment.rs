@@ -1,14 +1,10 @@
-//! Cuts Han into dictionary words. The dictionary takes about 150 ms and 30 MB, so it is
-//! loaded when the first Han character appears and never otherwise.
+//! Cuts Han into dictionary words.
 
 use std::ops::Range;
-use std::sync::LazyLock;
 
-use tantivy_jieba::jieba_rs::{Jieba, TokenizeMode};
+use super::dictionary::{cut, inner_words};
 
-static DICTIONARY: LazyLock<Jieba> = LazyLock::new(Jieba::new);
-
-/// Longest run handed to the dictionary at once, in characters; its word graph grows with it.
+/// Longest run that is cut at once, in characters: it bounds what a cut needs.
 const RUN_CHARS_MAX: usize = 2_048;
 
 /// Calls `found` with every dictionary word of two or more characters, as a range of characters,
@@ -16,12 +12,14 @@ const RUN_CHARS_MAX: usize = 2_048;
 pub(super) fn nested_words(run: &str, mut found: impl FnMut(Range<usize>)) {
     let mut ranges = Vec::new();
     each_piece(run, |piece, at| {
-        // No hidden Markov model: unknown names stay characters, and the cut is the same everywhere.
-        for word in DICTIONARY.tokenize(piece, TokenizeMode::Search, false) {
-            if word.end - word.start >= 2 {
-                ranges.push(at + word.start..at + word.end);
+        let chars: Vec<char> = piece.chars().collect();
+        cut(&chars, |word| {
+            let start = at + word.start;
+            inner_words(&chars[word.clone()], |inner| ranges.push(start + inner.start..start + inner.end));
+            if word.len() >= 2 {
+                ranges.push(start..at + word.end);
             }
-        }
+        });
     });
     ranges.sort_by_key(|range| (range.start, range.end));
     ranges.dedup();
@@ -32,7 +30,16 @@ pub(super) fn nested_words(run: &str, mut found: impl FnMut(Range<usize>)) {
 #[must_use]
 pub fn words(run: &str) -> Vec<&str> {
     let mut words = Vec::new();
-    each_piece(run, |piece, _| words.extend(DICTIONARY.cut(piece, false).into_iter().map(|word| word.word)));
+    each_piece(run, |piece, _| {
+        let chars: Vec<char> = piece.chars().collect();
+        let mut rest = piece;
+        cut(&chars, |word| {
+            let bytes = chars[word].iter().map(|c| c.len_utf8()).sum();
+            let (first, after) = rest.split_at(bytes);
+            words.push(first);
+            rest = after;
+        });
+    });
     words
 }
 
