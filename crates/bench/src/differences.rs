@@ -101,7 +101,7 @@ fn reasons(
         .into_iter()
         .map(|(reason, (rows, example))| Reason {
             side: side.to_owned(),
-            reason: reason.to_owned(),
+            why: reason.to_owned(),
             rows,
             example,
         })
@@ -229,7 +229,7 @@ mod tests {
         let found: Vec<(&str, &str, u64)> = agreement
             .reasons
             .iter()
-            .map(|reason| (reason.side.as_str(), reason.reason.as_str(), reason.rows))
+            .map(|reason| (reason.side.as_str(), reason.why.as_str(), reason.rows))
             .collect();
         assert_eq!(found, expect, "{agreement:?}");
         let counted = |side| expect.iter().filter(|(of, ..)| *of == side).map(|(.., rows)| rows).sum::<u64>();

@@ -15,11 +15,8 @@ const NARROW: u32 = 360;
 impl Report {
     /// Writes the report as a page. Fails only if a plot cannot be drawn.
     pub fn html(&self) -> Result<String> {
-        let facts: String = self
-            .facts()
-            .iter()
-            .map(|(name, value)| format!("<dt>{name}</dt><dd>{}</dd>\n", inline(value)))
-            .collect();
+        let fact = |(name, value): (&str, String)| format!("<dt>{name}</dt><dd>{}</dd>\n", inline(&value));
+        let facts = self.facts().into_iter().map(fact).collect::<Vec<_>>().concat();
         let mut body = String::new();
         let story = self.story();
         let (short, rest) = story.split_at(story.len().min(1));
@@ -47,8 +44,9 @@ fn html(block: &Block) -> Result<String> {
         Block::Heading(text) => format!("<h2>{}</h2>\n", escaped(text)),
         Block::Text(text) => format!("<p>{}</p>\n", inline(text)),
         Block::Points(points) => {
-            let points: String = points.iter().map(|point| format!("<li>{}</li>\n", inline(point))).collect();
-            format!("<ul>\n{points}</ul>\n")
+            let points: Vec<String> =
+                points.iter().map(|point| format!("<li>{}</li>\n", inline(point))).collect();
+            format!("<ul>\n{}</ul>\n", points.concat())
         }
         Block::Table { head, rows } => table(head, rows),
         Block::Plot(plot) => figure(plot)?,
@@ -73,17 +71,13 @@ fn figure(plot: &Plot) -> Result<String> {
 fn table(head: &[&str], rows: &[Vec<String>]) -> String {
     let numbers: Vec<bool> = (0..head.len()).map(|column| is_numeric(rows, column)).collect();
     let class = |column: usize| if numbers[column] { " class=\"n\"" } else { "" };
-    let head: String = head
-        .iter()
-        .enumerate()
-        .map(|(column, cell)| format!("<th{}>{}</th>", class(column), inline(cell)))
-        .collect();
+    let head = head.iter().enumerate();
+    let head = head.map(|(column, cell)| format!("<th{}>{}</th>", class(column), inline(cell)));
+    let head = head.collect::<Vec<_>>().concat();
     let row = |row: &Vec<String>| {
-        let cells: String = row
-            .iter()
-            .enumerate()
-            .map(|(column, cell)| format!("<td{}>{}</td>", class(column), inline(cell)))
-            .collect();
+        let cells = row.iter().enumerate();
+        let cells = cells.map(|(column, cell)| format!("<td{}>{}</td>", class(column), inline(cell)));
+        let cells = cells.collect::<Vec<_>>().concat();
         // A row without a name belongs to the one above.
         let kind = if row[0].is_empty() { " class=\"more\"" } else { "" };
         format!("<tr{kind}>{cells}</tr>\n")
@@ -183,7 +177,6 @@ summary { cursor: pointer; font-weight: 600; }
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use crate::report::sample::{case, report};
 
     #[test]
@@ -221,7 +214,9 @@ mod tests {
     #[test]
     fn nothing_asked_is_still_a_report() {
         let mut empty = report(Vec::new());
-        (empty.builds.truncate(1), empty.readers.clear(), empty.agreements.clear());
+        empty.builds.truncate(1);
+        empty.readers.clear();
+        empty.agreements.clear();
         empty.settings.against.clear();
         assert!(empty.html().expect("a page").contains("How fast"));
     }

@@ -142,7 +142,8 @@ impl Piece {
 
     /// Returns what takes the triggers away again.
     pub(crate) fn drop_triggers(self) -> String {
-        self.tables().iter().map(|table| format!("DROP TRIGGER {table}_insert;")).collect()
+        let drops = self.tables().iter().map(|table| format!("DROP TRIGGER {table}_insert;"));
+        drops.collect::<Vec<_>>().concat()
     }
 }
 

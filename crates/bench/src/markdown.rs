@@ -20,8 +20,8 @@ fn block(block_: &Block) -> String {
         Block::Heading(text) => format!("\n## {text}\n"),
         Block::Text(text) => format!("\n{text}\n"),
         Block::Points(points) => {
-            let points: String = points.iter().map(|point| format!("- {point}\n")).collect();
-            format!("\n{points}")
+            let points: Vec<String> = points.iter().map(|point| format!("- {point}\n")).collect();
+            format!("\n{}", points.concat())
         }
         Block::Table { head, rows } => format!("\n{}", table(head, rows)),
         Block::Plot(plot) => bars(plot),

@@ -65,9 +65,8 @@ impl Peer {
         }
         let orders: &[Order] = match (route, question.shape) {
             (Route::Scan, _) => &[Order::OnePass],
-            (_, Shape::BySession) => &[Order::Rank, Order::OnePass],
             (_, Shape::Newest) if ids_are_in_time => &[Order::Rank, Order::OnePass, Order::RowId],
-            (_, Shape::Newest) => &[Order::Rank, Order::OnePass],
+            (_, Shape::Newest | Shape::BySession) => &[Order::Rank, Order::OnePass],
             (_, Shape::Best | Shape::Facets | Shape::After1000) => {
                 &[Order::Rank, Order::Weights, Order::OnePass]
             }

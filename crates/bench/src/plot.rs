@@ -19,6 +19,8 @@ pub(crate) const LINE: RGBColor = RGBColor(0xd8, 0xd8, 0xd9);
 const ROW: u32 = 44;
 const BELOW: u32 = 52;
 const MARGIN: u32 = 6;
+/// Pixels between a bar and its number.
+const GAP: i32 = 6;
 /// The library writes sizes that are smaller by a quarter.
 const FONT: f64 = 17.0;
 
@@ -84,7 +86,7 @@ where
         let label = Text::new(bar.label.clone(), (start, top - 0.25), text(left));
         chart.draw_series(std::iter::once(label))?;
         let place = (bar.value.max(from), f64::midpoint(low, high));
-        let value = Text::new(format!(" {}", bar.text), place, text(left));
+        let value = EmptyElement::at(place) + Text::new(bar.text.clone(), (GAP, 0), text(left));
         chart.draw_series(std::iter::once(value))?;
         top -= 1.0;
     }

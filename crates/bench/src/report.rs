@@ -223,7 +223,7 @@ pub struct Reason {
     /// Who finds them: `ours` or `fts5`.
     pub side: String,
     /// Why.
-    pub reason: String,
+    pub why: String,
     /// How many of those examined.
     pub rows: u64,
     /// One of them.
@@ -406,7 +406,7 @@ pub(crate) mod sample {
     pub(crate) fn report(cases: Vec<Case>) -> Report {
         let (versions, machine, archive) = head();
         let reason =
-            Reason { side: "ours".to_owned(), reason: "Han inside a run".to_owned(), rows: 2, example: 17 };
+            Reason { side: "ours".to_owned(), why: "Han inside a run".to_owned(), rows: 2, example: 17 };
         Report {
             schema_version: 2,
             date: Some("2026-09-01T10:00:00Z".to_owned()),

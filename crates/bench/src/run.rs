@@ -99,7 +99,7 @@ impl Settings {
     /// Returns the bytes of disk that a copy of so much text and its indexes may take, the log of the
     /// largest build with it.
     fn space_bytes(&self, stored: u64) -> u64 {
-        let indexes: u64 = self.pieces().into_iter().map(|piece| piece.space_times()).sum();
+        let indexes: u64 = self.pieces().into_iter().map(Piece::space_times).sum();
         let copies = if self.builds > 1 { 2 } else { 1 };
         stored.saturating_mul((COPY_AND_OURS_TIMES + indexes) * copies) + SPACE_BYTES_MIN
     }
@@ -448,7 +448,9 @@ fn cases(
         let first = sides.len().min(1);
         let (ours, others) = sides.split_at_mut(first);
         if let Some(ours) = ours.first() {
-            others.iter_mut().for_each(|other| other.ratios = Some(ratios(other, ours)));
+            for other in others {
+                other.ratios = Some(ratios(other, ours));
+            }
         }
         Case {
             class: class.name.clone(),

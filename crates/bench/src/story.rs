@@ -310,7 +310,7 @@ impl Report {
                 .iter()
                 .map(|reason| {
                     let side = if reason.side == "ours" { "only ours" } else { "only FTS5" };
-                    format!("{side}: {} × {} (message {})", reason.rows, reason.reason, reason.example)
+                    format!("{side}: {} × {} (message {})", reason.rows, reason.why, reason.example)
                 })
                 .collect();
             vec![
