@@ -252,13 +252,24 @@ fn a_bench_measures_every_side() {
     let bench = |args: &[&str]| {
         answer("bench", &fixture.aft(&[&["--json", "bench", "--runs", "2"], args].concat()), 0)
     };
-    let whole = bench(&[]);
+    let whole = bench(&["--against", "best,v30,shipped,scan", "--builds", "2"]);
     assert_eq!((&whole["archive"]["rows"], &whole["archive"]["sessions"]), (&json!(21), &json!(6)));
     assert_ne!(whole["cases"], json!([]));
     for case in whole["cases"].as_array().into_iter().flatten() {
-        let runs = [&case["in_process"]["scan"]["runs"], &case["whole_process"]["fts5"]["runs"]];
-        assert_eq!(runs, [&json!(2), &json!(1)], "{case}");
+        let sides = case["sides"].as_array().expect("sides");
+        let names: Vec<&str> = sides.iter().map(|side| text(&side["side"])).collect();
+        assert_eq!(names, ["ours", "best", "v30", "shipped", "scan"], "{case}");
+        for side in sides {
+            let runs = [&side["warm"]["runs"], &side["process"]["runs"]];
+            assert_eq!(runs, [&json!(2), &json!(1)], "{case}");
+        }
+        assert_ne!(case["ways"], json!([]), "{case}");
     }
+    let built = |at: usize, member: &str| whole["builds"][at][member].clone();
+    assert_eq!((built(0, "side"), built(0, "builds")), (json!("ours"), json!(2)));
+    assert_eq!(whole["builds"].as_array().map(Vec::len), Some(6));
+    assert_eq!(whole["readers"].as_array().map(Vec::len), Some(10));
+    assert_eq!(whole["appends"]["layouts"].as_array().map(Vec::len), Some(4));
     let folder = tempfile::tempdir().expect("a temporary folder");
     let queries = folder.path().join("queries.txt");
     std::fs::write(&queries, "lock\n\n\"lock order\" NOT gyroscope\n").expect("a file of queries");
@@ -270,9 +281,44 @@ fn a_bench_measures_every_side() {
     let phrase = "\"lock order\" NOT gyroscope";
     assert_eq!(asked, ["lock", "lock", phrase, phrase]);
     for case in cases {
-        assert_eq!((&case["totals"]["scan"], &case["whole_process"]), (&Value::Null, &Value::Null));
+        assert_eq!(case["sides"].as_array().map(Vec::len), Some(2), "{case}");
+        assert_eq!((&case["sides"][1]["process"], &case["sides"][1]["cold"]), (&Value::Null, &Value::Null));
     }
     assert_eq!(std::fs::read_dir(dir).expect("a folder").count(), 1, "nothing is left");
+}
+
+#[test]
+fn a_bench_reports_as_it_is_asked_to() {
+    let fixture = harbor();
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let path = |name: &str| folder.path().join(name).display().to_string();
+    let quick = ["bench", "--runs", "1", "--no-whole-process", "--against", "best"];
+    let page = path("report.html");
+    let told = fixture.aft(&[&quick[..], &["--report", "html", "-o", &page]].concat());
+    assert_eq!((told.code, told.stdout.as_str()), (0, ""), "{told:?}");
+    let page = std::fs::read_to_string(page).expect("a report");
+    assert!(page.starts_with("<!doctype html>") && page.contains("<svg"), "{page}");
+    let text = fixture.aft(&quick);
+    assert!(text.stdout.starts_with("# aft bench\n"), "{text:?}");
+    assert!(text.stderr.contains("building our index"), "{text:?}");
+    for (wrong, code, named) in [
+        (vec!["--queries", "/missing/queries.txt"], 2, "--queries /missing/queries.txt"),
+        (vec!["--against", "heron"], 2, "no rival \"heron\"; rivals: best, v30, shipped, scan"),
+        (vec!["-o", "/missing/report.md"], 2, "--output /missing/report.md"),
+        (vec!["--dir", "/missing"], 3, "--dir"),
+    ] {
+        let refused = fixture.aft(&[&quick[..4], &wrong].concat());
+        assert_eq!(refused.code, code, "{refused:?}");
+        assert!(refused.stderr.contains(named), "{refused:?}");
+    }
+    let (empty, report) = (path("empty.txt"), path("unwritten.md"));
+    std::fs::write(&empty, "\n \n").expect("a file");
+    let refused = fixture.aft(&["bench", "--queries", &empty, "-o", &report]);
+    assert_eq!(refused.code, 2, "{refused:?}");
+    assert!(refused.stderr.contains("it holds no query"), "{refused:?}");
+    assert!(!std::path::Path::new(&report).exists(), "a report that is not written leaves no file");
+    let missing = run(aft().args(["--archive", "/missing/state.db", "bench"]));
+    assert_eq!(missing.code, 3, "{missing:?}");
 }
 
 #[test]

@@ -1,11 +1,15 @@
 //! What the figures were measured on: the machine, as far as it tells, and the space on its disk.
 
 use std::fs;
+#[cfg(target_os = "linux")]
+use std::fs::File;
 use std::path::Path;
 use std::process::Child;
 
 use afterthought::{Error, ErrorKind, Result};
 
+#[cfg(target_os = "linux")]
+use crate::failed;
 use crate::report::{Machine, Versions};
 
 /// Asks the system about itself.
@@ -55,8 +59,45 @@ pub(crate) fn check_space(folder: &Path, bytes: u64) -> Result<()> {
     }
     let (needed, free) = (bytes.div_ceil(1_000_000), free / 1_000_000);
     Err(refused()
-        .because(format!("{needed} MB are needed for a copy and two indexes, and {free} MB are free"))
+        .because(format!("{needed} MB are needed for a copy and the indexes, and {free} MB are free"))
         .hint("name a folder on a larger disk with --dir"))
+}
+
+/// Takes every file of a folder out of the page cache, so that the next reader waits for the disk.
+/// Files that a process has mapped stay. Returns `false` where the system cannot do that.
+#[cfg(target_os = "linux")]
+pub(crate) fn evict(folder: &Path) -> Result<bool> {
+    use rustix::fs::{Advice, fadvise, fdatasync, fstatfs};
+    /// What keeps its files in memory has no disk to read them from again.
+    const TMPFS_MAGIC: u64 = 0x0102_1994;
+    let act = "take from the page cache";
+    for entry in fs::read_dir(folder).map_err(failed(act, folder.display()))? {
+        let path = entry.map_err(failed(act, folder.display()))?.path();
+        if path.is_dir() {
+            evict(&path)?;
+            continue;
+        }
+        let evict = || -> std::io::Result<bool> {
+            let file = File::open(&path)?;
+            if u64::try_from(fstatfs(&file)?.f_type).is_ok_and(|kind| kind == TMPFS_MAGIC) {
+                return Ok(false);
+            }
+            // Only what is on disk can be dropped.
+            fdatasync(&file)?;
+            fadvise(&file, 0, None, Advice::DontNeed)?;
+            Ok(true)
+        };
+        if !evict().map_err(failed(act, path.display()))? {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+/// Says that this system has no such advice.
+#[cfg(not(target_os = "linux"))]
+pub(crate) fn evict(_: &Path) -> Result<bool> {
+    Ok(false)
 }
 
 /// Returns the memory that belongs to a process alone, mapped files left out; `None` where the system
@@ -78,6 +119,17 @@ mod tests {
         let versions = versions();
         assert!(versions.tantivy.starts_with("0."), "{versions:?}");
         assert!(versions.sqlite.starts_with("3."), "{versions:?}");
+    }
+
+    #[test]
+    fn files_stay_what_they_are_when_they_leave_the_cache() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let inside = folder.path().join("index");
+        fs::create_dir(&inside).expect("a folder");
+        fs::write(inside.join("file"), "heron").expect("a file");
+        evict(folder.path()).expect("advice that is taken or not");
+        assert_eq!(fs::read_to_string(inside.join("file")).expect("a file"), "heron");
+        assert!(evict(&folder.path().join("missing")).is_err());
     }
 
     #[test]

@@ -10,7 +10,8 @@ use crate::report::Figure;
 
 /// Fewest runs of a job that is counted at all.
 const RUNS_MIN: usize = 5;
-/// Fewest runs of which a 99th percentile says anything.
+/// Fewest runs of which a 95th and a 99th percentile say anything.
+const RUNS_FOR_P95: usize = 20;
 const RUNS_FOR_P99: usize = 100;
 
 /// How often jobs run.
@@ -28,6 +29,16 @@ pub(crate) struct Rounds {
 pub(crate) fn in_turns(
     jobs: usize,
     rounds: Rounds,
+    run: impl FnMut(usize) -> Result<()>,
+) -> Result<Vec<Figure>> {
+    in_turns_after(jobs, rounds, || Ok(()), run)
+}
+
+/// Does the same, and before each run what `prepare` does, which is not timed.
+pub(crate) fn in_turns_after(
+    jobs: usize,
+    rounds: Rounds,
+    mut prepare: impl FnMut() -> Result<()>,
     mut run: impl FnMut(usize) -> Result<()>,
 ) -> Result<Vec<Figure>> {
     let mut random = Random::new(rounds.seed);
@@ -46,6 +57,7 @@ pub(crate) fn in_turns(
         }
         shuffle(&mut due, &mut random);
         for job in due {
+            prepare()?;
             let began = Instant::now();
             run(job)?;
             times[job].push(began.elapsed());
@@ -54,13 +66,14 @@ pub(crate) fn in_turns(
 }
 
 /// Brings items into an order that only the seed knows.
-fn shuffle<T>(items: &mut [T], random: &mut Random) {
+pub(crate) fn shuffle<T>(items: &mut [T], random: &mut Random) {
     for last in (1..items.len()).rev() {
         items.swap(last, random.index(last + 1));
     }
 }
 
-fn figure(times: &[Duration]) -> Figure {
+/// Sums up the times of one job.
+pub(crate) fn figure(times: &[Duration]) -> Figure {
     let mut times = times.to_vec();
     times.sort_unstable();
     let ms = |percent| quantile(&times, percent).as_secs_f64() * 1_000.0;
@@ -68,6 +81,7 @@ fn figure(times: &[Duration]) -> Figure {
         runs: times.len(),
         min_ms: ms(0),
         median_ms: ms(50),
+        p95_ms: (times.len() >= RUNS_FOR_P95).then(|| ms(95)),
         p99_ms: (times.len() >= RUNS_FOR_P99).then(|| ms(99)),
         max_ms: ms(100),
     }
@@ -97,6 +111,7 @@ mod tests {
     fn a_percentile_needs_a_hundred_runs() {
         let runs = |count| figure(&vec![Duration::from_millis(3); count]);
         assert_eq!((runs(99).p99_ms, runs(100).p99_ms), (None, Some(3.0)));
+        assert_eq!((runs(19).p95_ms, runs(20).p95_ms), (None, Some(3.0)));
     }
 
     #[test]

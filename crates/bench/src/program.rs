@@ -1,5 +1,5 @@
-//! Runs `aft` itself: it builds both indexes in processes of their own, whose memory can be watched,
-//! and answers searches from its start to its end, as a person or an agent calls it.
+//! Runs `aft` itself: it builds every index in a process of its own, whose memory can be watched,
+//! answers searches from its start to its end, as a person or an agent calls it, and reads by threads.
 
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
@@ -7,35 +7,53 @@ use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
 use afterthought::{Error, ErrorKind, Result};
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::failed;
+use crate::layout::Piece;
 use crate::machine::anonymous_bytes;
 use crate::question::Question;
+use crate::rival::{Cache, Way};
 
-/// How often the memory of a build is looked at.
+/// How often the memory of a process is looked at.
 const WATCH: Duration = Duration::from_millis(10);
 
 /// The program, and what it is asked about.
+#[derive(Clone)]
 pub(crate) struct Program {
     pub(crate) aft: PathBuf,
     pub(crate) copy: PathBuf,
     pub(crate) index: PathBuf,
 }
 
-/// A build's own report, and what was seen of it from outside.
+/// A process's own report, and what was seen of it from outside.
 pub(crate) struct Watched {
     pub(crate) report: Value,
     pub(crate) seconds: f64,
     pub(crate) peak_anonymous_bytes: Option<u64>,
 }
 
-/// Who answers a whole process's question.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Twin {
-    Ours,
-    Fts5,
-    Scan,
+/// One question as a rival is asked it.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Asked {
+    /// The question.
+    pub question: Question,
+    /// How, and with which cache; ours where there is none.
+    pub way: Option<(Cache, Way)>,
+}
+
+/// What reading threads are to do.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Reading {
+    /// What to ask, each thread from another place.
+    pub asked: Vec<Asked>,
+    /// How many threads.
+    pub threads: usize,
+    /// How often each thread asks everything, at most.
+    pub passes: usize,
+    /// When no more is asked.
+    pub budget: Duration,
 }
 
 impl Program {
@@ -44,24 +62,28 @@ impl Program {
         watch(self.ours().args(["index", "--progress", "none"]))
     }
 
-    /// Builds the FTS5 index.
-    pub(crate) fn build_fts5(&self) -> Result<Watched> {
-        watch(&mut self.twin("build"))
+    /// Builds a piece of a rival.
+    pub(crate) fn build(&self, piece: Piece) -> Result<Watched> {
+        watch(self.twin().args(["--build", piece.name()]))
     }
 
     /// Asks a question in a new process and reads the answer to its end.
-    pub(crate) fn ask(&self, twin: Twin, question: &Question) -> Result<()> {
-        let mut command = match twin {
-            Twin::Ours => self.ours(),
-            Twin::Fts5 => self.twin("fts5"),
-            Twin::Scan => self.twin("scan"),
+    pub(crate) fn ask(&self, asked: &Asked) -> Result<()> {
+        let mut command = match asked.way {
+            None => self.ours(),
+            Some(_) => self.twin(),
         };
-        match twin {
-            Twin::Ours => command.args(question.arguments()),
-            Twin::Fts5 | Twin::Scan => command.args(twin_arguments(question)),
+        match asked.way {
+            None => command.args(asked.question.arguments()),
+            Some(_) => command.args(["--ask", &json(asked)?]),
         };
         let output = command.output().map_err(failed("start", self.aft.display()))?;
         check(&command, &output)
+    }
+
+    /// Asks by several threads of a new process.
+    pub(crate) fn read(&self, reading: &Reading) -> Result<Watched> {
+        watch(self.twin().arg("--index-dir").arg(&self.index).args(["--read", &json(reading)?]))
     }
 
     fn ours(&self) -> Command {
@@ -70,18 +92,15 @@ impl Program {
         command
     }
 
-    fn twin(&self, side: &str) -> Command {
+    fn twin(&self) -> Command {
         let mut command = command(&self.aft);
-        command.arg("bench-twin").arg("--database").arg(&self.copy).args(["--side", side]);
+        command.arg("bench-twin").arg("--database").arg(&self.copy);
         command
     }
 }
 
-fn twin_arguments(question: &Question) -> Vec<String> {
-    let mut arguments = vec!["--query".to_owned(), question.query.clone()];
-    arguments.extend(question.all.then(|| "--all".to_owned()));
-    arguments.extend(question.role.iter().flat_map(|role| ["--role".to_owned(), role.clone()]));
-    arguments
+fn json(value: &impl Serialize) -> Result<String> {
+    serde_json::to_string(value).map_err(failed("write", "what a process is asked"))
 }
 
 fn command(aft: &Path) -> Command {
@@ -96,14 +115,14 @@ fn watch(command: &mut Command) -> Result<Watched> {
     let started = command.spawn();
     let mut child: Child = started.map_err(failed("start", command.get_program().display()))?;
     let mut peak = None;
-    while child.try_wait().map_err(failed("wait for", "a build"))?.is_none() {
+    while child.try_wait().map_err(failed("wait for", "a process"))?.is_none() {
         peak = peak.max(anonymous_bytes(&child));
         std::thread::sleep(WATCH);
     }
     let seconds = began.elapsed().as_secs_f64();
-    let output = child.wait_with_output().map_err(failed("wait for", "a build"))?;
+    let output = child.wait_with_output().map_err(failed("wait for", "a process"))?;
     check(command, &output)?;
-    let report = serde_json::from_slice(&output.stdout).map_err(failed("read", "the report of a build"))?;
+    let report = serde_json::from_slice(&output.stdout).map_err(failed("read", "the report of a process"))?;
     Ok(Watched { report, seconds, peak_anonymous_bytes: peak })
 }
 
@@ -111,15 +130,32 @@ fn watch(command: &mut Command) -> Result<Watched> {
 const SIGINT: i32 = 2;
 const SIGTERM: i32 = 15;
 
+/// Characters of an argument that an error shows.
+const SHOWN_CHARS_MAX: usize = 200;
+
 fn check(command: &Command, output: &Output) -> Result<()> {
     if output.status.success() {
         return Ok(());
     }
+    let said = String::from_utf8_lossy(&output.stderr);
     // Ctrl-C reaches every process of a terminal.
     let stopped =
         output.status.code() == Some(130) || matches!(output.status.signal(), Some(SIGINT | SIGTERM));
-    let kind = if stopped { ErrorKind::Interrupted } else { ErrorKind::Internal };
-    let said = String::from_utf8_lossy(&output.stderr);
-    let arguments: Vec<_> = command.get_args().map(|argument| argument.to_string_lossy()).collect();
-    Err(Error::new(kind, "run aft", arguments.join(" ")).because(said.trim().to_owned()))
+    let kind = if stopped {
+        ErrorKind::Interrupted
+    } else if said.contains("disk is full") || said.contains("No space left") {
+        ErrorKind::IndexUnavailable
+    } else {
+        ErrorKind::Internal
+    };
+    let arguments: Vec<String> = command
+        .get_args()
+        .map(|argument| argument.to_string_lossy().chars().take(SHOWN_CHARS_MAX).collect())
+        .collect();
+    let error = Error::new(kind, "run aft", arguments.join(" ")).because(said.trim().to_owned());
+    Err(if kind == ErrorKind::IndexUnavailable {
+        error.hint("name a folder on a larger disk with --dir")
+    } else {
+        error
+    })
 }

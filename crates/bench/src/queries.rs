@@ -8,7 +8,8 @@ use afterthought_tools::random::Random;
 use rusqlite::{Connection, OptionalExtension};
 
 use crate::failed;
-use crate::question::Question;
+use crate::layout::Table;
+use crate::question::{Question, Shape, is_han};
 use crate::rival::{Rival, text};
 
 /// A kind of query, and the query that stands for it here.
@@ -51,36 +52,70 @@ pub(crate) fn given(text: &str) -> Mix {
     mix
 }
 
-/// Chooses one query of each class. Reads the whole vocabulary of the FTS5 index once.
-pub(crate) fn choose(rival: &Rival, rows: u64, seed: u64) -> Result<Mix> {
-    let connection = rival.connection();
-    let mut random = Random::new(seed);
-    let mut choose = || -> rusqlite::Result<Mix> {
-        let words = Vocabulary::read(connection, rows, &mut random)?;
-        let mut mix = Mix::default();
-        match words.common(connection)? {
-            Some((word, share)) => mix.push("common word", share, Question::any(&word)),
-            None => mix.left_out.push("common word: the archive holds no word".to_owned()),
+/// Chooses one query of each class, by the words of one of FTS5's tables. Reads its whole vocabulary
+/// once.
+pub(crate) fn choose(rival: &Rival, table: Table, rows: u64, seed: u64) -> Result<Mix> {
+    let chooser = Chooser { connection: rival.connection(), table: table.name() };
+    chooser.mix(rows, seed).map_err(failed("choose queries from", "the archive's vocabulary"))
+}
+
+/// Returns queries of words that stand together in some message, to compare answers by.
+pub(crate) fn to_compare(rival: &Rival, table: Table, rows: u64, seed: u64) -> Result<Vec<Question>> {
+    let chooser = Chooser { connection: rival.connection(), table: table.name() };
+    let choose = || {
+        let mut random = Random::new(seed ^ COMPARED_SEED);
+        let words = chooser.vocabulary(rows, &mut random)?;
+        let mut questions = Vec::new();
+        for count in [2, 2, 2, 3, 3, 1, 1, 1] {
+            questions
+                .extend(chooser.together(&words, count, &mut random)?.map(|words| Question::all(&words)));
         }
-        match three_words(connection, &words, &mut random)? {
+        questions.dedup();
+        Ok(questions)
+    };
+    choose().map_err(failed::<rusqlite::Error>("choose queries from", "the archive's vocabulary"))
+}
+
+/// Makes the words compared others than those measured.
+const COMPARED_SEED: u64 = 0x5eed;
+
+/// Returns the role that speaks most, tools left out.
+pub(crate) fn role(rival: &Rival) -> Result<Option<String>> {
+    most_talkative(rival.connection()).map_err(failed("count in", "the copy"))
+}
+
+fn most_talkative(connection: &Connection) -> rusqlite::Result<Option<String>> {
+    let sql = "SELECT role FROM messages WHERE role NOT IN ('tool', 'session_meta') GROUP BY role \
+        ORDER BY count(*) DESC LIMIT 1";
+    connection.query_row(sql, [], |row| row.get_ref(0).map(text)).optional()
+}
+
+/// Where queries are chosen from.
+struct Chooser<'a> {
+    connection: &'a Connection,
+    table: &'a str,
+}
+
+impl Chooser<'_> {
+    fn mix(&self, rows: u64, seed: u64) -> rusqlite::Result<Mix> {
+        let mut random = Random::new(seed);
+        let words = self.vocabulary(rows, &mut random)?;
+        let mut mix = Mix::default();
+        let role = most_talkative(self.connection)?;
+        self.common(&words, role.as_deref(), &mut mix)?;
+        let middling = "of one message; each in 2 rows at least and in 10 % at most".to_owned();
+        match self.together(&words, 3, &mut random)? {
             Some(three) => {
-                let about = "of one message; each in 2 rows at least and in 10 % at most".to_owned();
-                mix.push("three words, any", about.clone(), Question::any(&three));
-                mix.push("three words, all", about, Question::all(&three));
+                mix.push("three middling words, any", middling.clone(), Question::any(&three));
+                mix.push("three words, all", middling, Question::all(&three));
             }
             None => mix.left_out.push("three words: no message holds three of middling frequency".to_owned()),
         }
-        match phrase(connection, &words, &mut random)? {
-            Some((phrase, about)) => mix.push("phrase", about, Question::any(&phrase)),
+        match self.phrase(&words, &mut random)? {
+            Some((phrase, about)) => mix.push("phrase of two words", about, Question::any(&phrase)),
             None => mix.left_out.push("phrase: no two known words stand side by side".to_owned()),
         }
-        match words.needle(connection, &mut random)? {
-            Some(needle) => {
-                let about = "in one row, and there only in its reasoning".to_owned();
-                mix.push("needle in reasoning", about, Question::any(&needle));
-            }
-            None => mix.left_out.push("needle: no word stands in one row's reasoning alone".to_owned()),
-        }
+        self.rare(&words, &mut random, &mut mix)?;
         match words.han() {
             Some(word) => {
                 let about = "begins the most runs of Han of all pairs".to_owned();
@@ -88,13 +123,98 @@ pub(crate) fn choose(rival: &Rival, rows: u64, seed: u64) -> Result<Mix> {
             }
             None => mix.left_out.push("two Han characters: the archive holds no Han".to_owned()),
         }
+        if let Some(run) = words.han_runs.first().map(|_| &words.han_runs[random.index(words.han_runs.len())])
+        {
+            let about = "begins a run of Han; by trigrams".to_owned();
+            mix.push("four Han characters", about, Question::any(run));
+        }
         Ok(mix)
-    };
-    choose().map_err(failed("choose queries from", "the archive's vocabulary"))
+    }
+
+    /// Adds what is asked by the words that stand in most rows.
+    fn common(&self, words: &Vocabulary, role: Option<&str>, mix: &mut Mix) -> rusqlite::Result<()> {
+        let Some((word, share)) = words.common(self.connection)? else {
+            mix.left_out.push("common word: the archive holds no word".to_owned());
+            return Ok(());
+        };
+        let of_role = |question: Question| match role {
+            Some(role) => question.of_role(role),
+            None => question,
+        };
+        let common = Question::any(&word);
+        mix.push("common word", share.clone(), common.clone());
+        mix.push("common word of a role", share.clone(), of_role(common.clone()));
+        let most = words.most_common(EIGHT);
+        let about = format!("the {} that most rows hold", most.len());
+        if most.len() >= 3 {
+            let about = "the three that most rows hold".to_owned();
+            mix.push(
+                "three common words of a role, any",
+                about,
+                of_role(Question::any(&most[..3].join(" "))),
+            );
+        }
+        if most.len() == EIGHT {
+            mix.push("eight common words, any", about, Question::any(&most.join(" ")));
+        } else {
+            mix.left_out.push("eight common words: the archive does not hold as many".to_owned());
+        }
+        mix.push("newest first, common word of a role", share.clone(), of_role(common.shaped(Shape::Newest)));
+        mix.push("by session, common word", share.clone(), common.shaped(Shape::BySession));
+        mix.push("with facets, common word", share.clone(), common.shaped(Shape::Facets));
+        if words.rows_of(&word) > AFTER_ROWS_MIN {
+            mix.push("after 1,000 hits, common word", share, common.shaped(Shape::After1000));
+        } else {
+            mix.left_out.push("after 1,000 hits: no word has as many".to_owned());
+        }
+        Ok(())
+    }
+
+    /// Adds what is asked by words that few rows hold.
+    fn rare(&self, words: &Vocabulary, random: &mut Random, mix: &mut Mix) -> rusqlite::Result<()> {
+        match words.one_of(random, |rows| (2..=RARE_ROWS_MAX).contains(&rows)) {
+            Some((word, rows)) => {
+                mix.push("rare word", format!("in {rows} rows' content"), Question::any(&word));
+            }
+            None => mix.left_out.push("rare word: every word stands once, or often".to_owned()),
+        }
+        match words.one_of(random, |rows| rows >= 2) {
+            Some((word, _)) => {
+                let prefix: String = word.chars().take(PREFIX_CHARS).collect();
+                let about = format!("begins \"{word}\", which was drawn");
+                mix.push("prefix of three letters", about, Question::any(&format!("{prefix}*")));
+            }
+            None => mix.left_out.push("prefix: no word stands in two rows".to_owned()),
+        }
+        match words.needle(self, random)? {
+            Some(needle) => {
+                let about = "in one row, and there only in its reasoning".to_owned();
+                mix.push("needle in reasoning", about, Question::any(&needle));
+            }
+            None => mix.left_out.push("needle: no word stands in one row's reasoning alone".to_owned()),
+        }
+        Ok(())
+    }
+
+    fn vocabulary(&self, rows: u64, random: &mut Random) -> rusqlite::Result<Vocabulary> {
+        Vocabulary::read(self, rows, random)
+    }
 }
+
+/// Words of the longest query.
+const EIGHT: usize = 8;
+/// Rows of a word that has a page after the first thousand hits, hidden ones allowed for.
+const AFTER_ROWS_MIN: u64 = 1_200;
+/// Rows of a rare word, at most.
+const RARE_ROWS_MAX: u64 = 20;
+/// Letters of a prefix.
+const PREFIX_CHARS: usize = 3;
 
 /// Words that stand only in one row's reasoning, kept to choose from.
 const NEEDLES_MAX: u64 = 500;
+/// Characters of a longer run of Han, and runs kept to choose from.
+const HAN_RUN_CHARS: usize = 4;
+const HAN_RUNS_MAX: usize = 500;
 /// Tries to find a message that serves.
 const SAMPLES_MAX: usize = 400;
 /// Phrases to choose the commonest from.
@@ -110,20 +230,24 @@ struct Vocabulary {
     needles: Vec<String>,
     /// Pairs of Han that begin a run, with their rows.
     han: HashMap<String, u64>,
+    /// Four Han that begin a run of several rows; a few, to choose from.
+    han_runs: Vec<String>,
 }
 
 impl Vocabulary {
-    fn read(connection: &Connection, rows: u64, random: &mut Random) -> rusqlite::Result<Self> {
-        connection.execute_batch(
-            "CREATE VIRTUAL TABLE IF NOT EXISTS temp.words USING fts5vocab('main', 'messages_fts', 'row');
-             CREATE VIRTUAL TABLE IF NOT EXISTS temp.columns USING fts5vocab('main', 'messages_fts', 'col');",
-        )?;
+    fn read(from: &Chooser<'_>, rows: u64, random: &mut Random) -> rusqlite::Result<Self> {
+        let (connection, table) = (from.connection, from.table);
+        connection.execute_batch(&format!(
+            "CREATE VIRTUAL TABLE IF NOT EXISTS temp.words USING fts5vocab('main', '{table}', 'row');
+             CREATE VIRTUAL TABLE IF NOT EXISTS temp.columns USING fts5vocab('main', '{table}', 'col');"
+        ))?;
         let mut found = Self {
             rows,
             common: Vec::new(),
             known: HashMap::new(),
             needles: Vec::new(),
             han: HashMap::new(),
+            han_runs: Vec::new(),
         };
         // What a model or person wrote decides: calls and tool names have words of their own.
         let sql = "SELECT term, sum(doc * (col = 'content')), sum(doc), max(col = 'reasoning') \
@@ -142,6 +266,10 @@ impl Vocabulary {
                 found.word(term, content.unsigned_abs());
             } else if let Some(pair) = han_pair(term) {
                 *found.han.entry(pair).or_default() += all.unsigned_abs();
+                let run: String = term.chars().take_while(|c| is_han(*c)).take(HAN_RUN_CHARS).collect();
+                if run.chars().count() == HAN_RUN_CHARS && found.han_runs.len() < HAN_RUNS_MAX {
+                    found.han_runs.push(run);
+                }
             }
         }
         Ok(found)
@@ -180,12 +308,38 @@ impl Vocabulary {
         Ok(Some((word.clone(), format!("in {percent} % of rows; {rule}"))))
     }
 
-    fn needle(&self, connection: &Connection, random: &mut Random) -> rusqlite::Result<Option<String>> {
+    /// Returns how many rows say a word.
+    fn rows_of(&self, word: &str) -> u64 {
+        self.known.get(word).copied().unwrap_or_default()
+    }
+
+    /// Returns the words that most rows say.
+    fn most_common(&self, count: usize) -> Vec<&str> {
+        let mut words: Vec<(&str, u64)> =
+            self.known.iter().map(|(word, rows)| (word.as_str(), *rows)).collect();
+        words.sort_unstable_by_key(|(word, rows)| (std::cmp::Reverse(*rows), *word));
+        words.into_iter().take(count).map(|(word, _)| word).collect()
+    }
+
+    /// Draws a word among those of some frequency.
+    fn one_of(&self, random: &mut Random, serves: impl Fn(u64) -> bool) -> Option<(String, u64)> {
+        let is_ascii = |word: &str| word.is_ascii();
+        let mut words: Vec<(&String, &u64)> =
+            self.known.iter().filter(|(word, rows)| serves(**rows) && is_ascii(word)).collect();
+        words.sort_unstable();
+        let (word, rows) = words.get(random.index(words.len()))?;
+        Some(((*word).clone(), **rows))
+    }
+
+    fn needle(&self, from: &Chooser<'_>, random: &mut Random) -> rusqlite::Result<Option<String>> {
         // A row that no search shows is no place to look.
-        let sql = "SELECT 1 FROM messages_fts JOIN messages m ON m.id = messages_fts.rowid \
-            WHERE messages_fts MATCH ?1 AND m.role = 'assistant' AND (m.active = 1 OR m.compacted = 1) \
-            AND m.display_kind IS NOT 'hidden'";
-        let mut shown = connection.prepare(sql)?;
+        let sql = format!(
+            "SELECT 1 FROM {table} JOIN messages m ON m.id = {table}.rowid \
+             WHERE {table} MATCH ?1 AND m.role = 'assistant' AND (m.active = 1 OR m.compacted = 1) \
+             AND m.display_kind IS NOT 'hidden'",
+            table = from.table
+        );
+        let mut shown = from.connection.prepare(&sql)?;
         let (before, after) = self.needles.split_at(random.index(self.needles.len()));
         for needle in after.iter().chain(before) {
             if shown.query_row([format!("\"{needle}\"")], |_| Ok(())).optional()?.is_some() {
@@ -225,57 +379,60 @@ fn han_pair(term: &str) -> Option<String> {
         .then(|| pair.into_iter().collect())
 }
 
-/// Returns three words of one message.
-fn three_words(
-    connection: &Connection,
-    words: &Vocabulary,
-    random: &mut Random,
-) -> rusqlite::Result<Option<String>> {
-    for _ in 0..SAMPLES_MAX {
-        let Some(text) = sample(connection, random)? else { return Ok(None) };
-        let found: BTreeSet<&str> =
-            text.split(|c: char| !c.is_alphanumeric()).filter(|word| words.is_middling(word)).collect();
-        let mut found: Vec<&str> = found.into_iter().collect();
-        if found.len() >= 3 {
-            let three: Vec<&str> = (0..3).map(|_| found.swap_remove(random.index(found.len()))).collect();
-            return Ok(Some(three.join(" ")));
+impl Chooser<'_> {
+    /// Returns some middling words of one message.
+    fn together(
+        &self,
+        words: &Vocabulary,
+        count: usize,
+        random: &mut Random,
+    ) -> rusqlite::Result<Option<String>> {
+        for _ in 0..SAMPLES_MAX {
+            let Some(text) = sample(self.connection, random)? else { return Ok(None) };
+            let found: BTreeSet<&str> =
+                text.split(|c: char| !c.is_alphanumeric()).filter(|word| words.is_middling(word)).collect();
+            let mut found: Vec<&str> = found.into_iter().collect();
+            if found.len() >= count {
+                let some: Vec<&str> =
+                    (0..count).map(|_| found.swap_remove(random.index(found.len()))).collect();
+                return Ok(Some(some.join(" ")));
+            }
         }
+        Ok(None)
     }
-    Ok(None)
+
+    /// Returns the commonest of some pairs of words that stand side by side.
+    fn phrase(&self, words: &Vocabulary, random: &mut Random) -> rusqlite::Result<Option<(String, String)>> {
+        let sql = format!("SELECT count(*) FROM {table} WHERE {table} MATCH ?1", table = self.table);
+        let mut count = self.connection.prepare(&sql)?;
+        let common: BTreeSet<&str> = words.most_common(PHRASE_WORDS).into_iter().collect();
+        let (mut tried, mut best) = (0, (1_i64, None));
+        for _ in 0..SAMPLES_MAX {
+            let Some(text) = sample(self.connection, random)? else { break };
+            let blanks: Vec<&str> = text.split(' ').collect();
+            let pairs: Vec<&[&str]> = blanks
+                .windows(2)
+                .filter(|pair| pair.iter().all(|word| common.contains(word)) && pair[0] != pair[1])
+                .collect();
+            if pairs.is_empty() {
+                continue;
+            }
+            let phrase = format!("\"{}\"", pairs[random.index(pairs.len())].join(" "));
+            let rows = count.query_row([&phrase], |row| row.get(0))?;
+            if rows > best.0 {
+                best = (rows, Some(phrase));
+            }
+            tried += 1;
+            if tried == PHRASES_MAX {
+                break;
+            }
+        }
+        Ok(best.1.map(|phrase| (phrase, format!("the commonest of {tried} pairs taken from messages"))))
+    }
 }
 
-/// Returns the commonest of some pairs of words that stand side by side.
-fn phrase(
-    connection: &Connection,
-    words: &Vocabulary,
-    random: &mut Random,
-) -> rusqlite::Result<Option<(String, String)>> {
-    let sql = "SELECT count(*) FROM messages_fts WHERE messages_fts MATCH ?1";
-    let mut count = connection.prepare(sql)?;
-    let (mut tried, mut best) = (0, (1_i64, None));
-    for _ in 0..SAMPLES_MAX {
-        let Some(text) = sample(connection, random)? else { break };
-        let blanks: Vec<&str> = text.split(' ').collect();
-        let known = |word: &str| is_word(word) && words.known.contains_key(word);
-        let pairs: Vec<&[&str]> = blanks
-            .windows(2)
-            .filter(|pair| pair.iter().all(|word| known(word)) && pair[0] != pair[1])
-            .collect();
-        if pairs.is_empty() {
-            continue;
-        }
-        let phrase = format!("\"{}\"", pairs[random.index(pairs.len())].join(" "));
-        let rows = count.query_row([&phrase], |row| row.get(0))?;
-        if rows > best.0 {
-            best = (rows, Some(phrase));
-        }
-        tried += 1;
-        if tried == PHRASES_MAX {
-            break;
-        }
-    }
-    Ok(best.1.map(|phrase| (phrase, format!("the commonest of {tried} pairs taken from messages"))))
-}
+/// A phrase is made of the commonest words, as many as these.
+const PHRASE_WORDS: usize = 300;
 
 /// Returns what one of the people or models said in a random row that a search shows.
 fn sample(connection: &Connection, random: &mut Random) -> rusqlite::Result<Option<String>> {
@@ -332,7 +489,7 @@ mod tests {
             Message::thought("pelican"),
         ]);
         for seed in 0..20 {
-            let mix = choose(&rival, 4, seed).expect("a choice");
+            let mix = choose(&rival, Table::BestWords, 4, seed).expect("a choice");
             assert_eq!(query(&mix, "needle in reasoning"), Some("cormorant"));
         }
     }
@@ -341,7 +498,7 @@ mod tests {
     fn han_is_asked_for_by_its_commonest_pair() {
         let messages = ["数据库连接", "数据 lost", "记忆断裂"].map(Message::user);
         let (_folder, rival) = rival(&messages);
-        let mix = choose(&rival, 3, 7).expect("a choice");
+        let mix = choose(&rival, Table::BestWords, 3, 7).expect("a choice");
         assert_eq!(query(&mix, "two Han characters"), Some("数据"));
     }
 
@@ -350,11 +507,11 @@ mod tests {
         let mut messages: Vec<Message> = (0..30).map(|_| Message::user("again the same")).collect();
         messages.extend((0..2).map(|_| Message::user("again heron, pelican; the cormorant")));
         let (_folder, rival) = rival(&messages);
-        let mix = choose(&rival, 32, 7).expect("a choice");
+        let mix = choose(&rival, Table::BestWords, 32, 7).expect("a choice");
         let mut three: Vec<&str> = query(&mix, "three words, all").expect("three words").split(' ').collect();
         three.sort_unstable();
         assert_eq!(three, ["cormorant", "heron", "pelican"]);
-        let phrase = query(&mix, "phrase").expect("a phrase");
+        let phrase = query(&mix, "phrase of two words").expect("a phrase");
         assert_eq!(rival.fts5(&Question::any(phrase)).expect("FTS5").total, Some(30), "{phrase}");
         assert_eq!(query(&mix, "common word"), Some("same"));
     }
@@ -362,8 +519,8 @@ mod tests {
     #[test]
     fn an_archive_without_words_is_asked_nothing() {
         let (_folder, rival) = rival(&[]);
-        let mix = choose(&rival, 0, 7).expect("a choice");
-        assert_eq!((mix.classes.len(), mix.left_out.len()), (0, 5), "{mix:?}");
+        let mix = choose(&rival, Table::BestWords, 0, 7).expect("a choice");
+        assert_eq!((mix.classes.len(), mix.left_out.len()), (0, 7), "{mix:?}");
     }
 
     #[test]

@@ -1,8 +1,9 @@
 //! One question, put to every side in its own words.
 
 use afterthought::query::{Clause, Node, Occur, parse};
-use afterthought::{Filters, Match, Origin, SearchRequest};
+use afterthought::{Facet, Filters, Group, Match, Origin, SearchRequest, Sort};
 use rusqlite::types::Value;
+use serde::{Deserialize, Serialize};
 
 /// Hits of a page.
 pub(crate) const PAGE_HITS: usize = 10;
@@ -10,8 +11,11 @@ pub(crate) const PAGE_HITS: usize = 10;
 /// Where a match may stand. Session titles are left out: no other side searches them.
 const ORIGINS: [Origin; 4] = [Origin::Said, Origin::Thought, Origin::Did, Origin::Saw];
 
-/// A query and what narrows it.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// What is counted where counts are asked for.
+const FACETS: [Facet; 2] = [Facet::Role, Facet::Source];
+
+/// A query, what narrows it, and the shape of the answer.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Question {
     /// The query as typed.
     pub query: String,
@@ -19,6 +23,31 @@ pub struct Question {
     pub all: bool,
     /// Only messages of this role.
     pub role: Option<String>,
+    /// What the answer looks like.
+    pub shape: Shape,
+}
+
+/// What an answer looks like, besides ten hits with snippets and the total.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Shape {
+    /// The best.
+    Best,
+    /// The newest.
+    Newest,
+    /// Each session once by its best message; the total counts sessions.
+    BySession,
+    /// The best, and all that match counted by role and by source.
+    Facets,
+    /// The best after the first thousand.
+    After1000,
+}
+
+impl Shape {
+    /// Returns how many hits come before the page.
+    pub(crate) fn offset(self) -> usize {
+        if self == Self::After1000 { 1_000 } else { 0 }
+    }
 }
 
 /// A condition on a row with the values of its parameters.
@@ -31,7 +60,7 @@ impl Question {
     /// Asks for any of the words of a query, from anyone.
     #[must_use]
     pub fn any(query: &str) -> Self {
-        Self { query: query.to_owned(), all: false, role: None }
+        Self { query: query.to_owned(), all: false, role: None, shape: Shape::Best }
     }
 
     /// Asks for all of the words.
@@ -46,6 +75,12 @@ impl Question {
         Self { role: Some(role.to_owned()), ..self.clone() }
     }
 
+    /// Asks for an answer of another shape.
+    #[must_use]
+    pub fn shaped(&self, shape: Shape) -> Self {
+        Self { shape, ..self.clone() }
+    }
+
     /// Returns the question as our engine takes it. Repeated messages count, as they do elsewhere.
     #[must_use]
     pub fn request(&self) -> SearchRequest {
@@ -58,6 +93,10 @@ impl Question {
             },
             matching: if self.all { Match::All } else { Match::Any },
             limit: PAGE_HITS,
+            offset: self.shape.offset(),
+            sort: if self.shape == Shape::Newest { Sort::Newest } else { Sort::Relevance },
+            group: if self.shape == Shape::BySession { Group::Session } else { Group::None },
+            facets: if self.shape == Shape::Facets { FACETS.to_vec() } else { Vec::new() },
             ..SearchRequest::new(self.query.as_str())
         }
     }
@@ -71,29 +110,51 @@ impl Question {
         if let Some(role) = &self.role {
             arguments.extend(["--role", role].map(str::to_owned));
         }
+        let shape: &[&str] = match self.shape {
+            Shape::Best => &[],
+            Shape::Newest => &["--sort", "newest"],
+            Shape::BySession => &["--group", "session"],
+            Shape::Facets => &["--facets", "role,source"],
+            Shape::After1000 => &["--offset", "1000"],
+        };
+        arguments.extend(shape.iter().map(|&argument| argument.to_owned()));
         arguments.extend(["--", &self.query].map(str::to_owned));
         arguments
     }
 
     /// Returns the question in FTS5's query language: every clause a phrase, joined by operators.
     pub(crate) fn fts5(&self) -> String {
-        let phrase = |text: &str| format!("\"{}\"", text.replace('"', "\"\""));
-        joined(&self.clauses(), self.all, "NOT", &mut |text| phrase(text))
+        joined(&self.clauses(), self.all, "NOT", &mut |text, is_prefix| {
+            format!("\"{}\"{}", text.replace('"', "\"\""), if is_prefix { " *" } else { "" })
+        })
     }
 
     /// Returns the question as a scan's condition on `messages m`: words as substrings of any text, of
     /// reasoning on an assistant's rows only.
     pub(crate) fn scan(&self) -> Condition {
         let mut condition = Condition { sql: String::new(), values: Vec::new() };
-        let sql = joined(&self.clauses(), self.all, "AND NOT", &mut |text| condition.holds(text));
+        let sql = joined(&self.clauses(), self.all, "AND NOT", &mut |text, _| condition.holds(text));
         Condition { sql, ..condition }
     }
 
     /// Returns the first word or phrase that is looked for.
     pub(crate) fn first_words(&self) -> String {
-        let mut first = None;
-        joined(&self.clauses(), self.all, "NOT", &mut |text| first.get_or_insert(text.to_owned()).clone());
-        first.unwrap_or_default()
+        self.words().into_iter().next().unwrap_or_default()
+    }
+
+    /// Returns the words and phrases of the query, also those that must not be there.
+    pub(crate) fn words(&self) -> Vec<String> {
+        let mut words = Vec::new();
+        joined(&self.clauses(), self.all, "NOT", &mut |text, _| {
+            words.push(text.to_owned());
+            String::new()
+        });
+        words
+    }
+
+    /// Tells whether a word boundary says nothing about the query: it holds Han, which has none.
+    pub(crate) fn has_han(&self) -> bool {
+        self.query.chars().any(is_han)
     }
 
     fn clauses(&self) -> Vec<Clause> {
@@ -114,9 +175,16 @@ impl Condition {
     }
 }
 
-/// Writes a group as every side reads it: what is wanted, then what is excluded. Fields, prefixes and
-/// near spellings have no twin on the other sides: their words are looked for.
-fn joined(clauses: &[Clause], needs_every: bool, not: &str, leaf: &mut dyn FnMut(&str) -> String) -> String {
+pub(crate) fn is_han(character: char) -> bool {
+    ('\u{3400}'..='\u{4dbf}').contains(&character) || ('\u{4e00}'..='\u{9fff}').contains(&character)
+}
+
+/// Writes a word, and hears whether it is only the beginning of one.
+type Leaf<'a> = dyn FnMut(&str, bool) -> String + 'a;
+
+/// Writes a group as every side reads it: what is wanted, then what is excluded. Fields and near
+/// spellings have no twin on the other sides: their words are looked for.
+fn joined(clauses: &[Clause], needs_every: bool, not: &str, leaf: &mut Leaf<'_>) -> String {
     let (excluded, mut wanted): (Vec<_>, Vec<_>) =
         clauses.iter().partition(|clause| clause.occur == Occur::MustNot);
     let has_must = wanted.iter().any(|clause| clause.occur == Occur::Must);
@@ -126,9 +194,8 @@ fn joined(clauses: &[Clause], needs_every: bool, not: &str, leaf: &mut dyn FnMut
     }
     let mut one = |clause: &Clause| match &clause.node {
         Node::Group(inside) => format!("({})", joined(inside, false, not, leaf)),
-        Node::Text(text) | Node::Prefix(text) | Node::Phrase { text, .. } | Node::Fuzzy { text, .. } => {
-            leaf(text)
-        }
+        Node::Text(text) | Node::Phrase { text, .. } | Node::Fuzzy { text, .. } => leaf(text, false),
+        Node::Prefix(text) => leaf(text, true),
     };
     let wanted: Vec<String> = wanted.into_iter().map(&mut one).collect();
     let mut text = format!("({})", wanted.join(if needs_every || has_must { " AND " } else { " OR " }));
@@ -162,6 +229,11 @@ mod tests {
     fn groups_mean_the_same_to_fts5() {
         check(&Question::any("(a OR b) AND c"), r#"((("a" OR "b")) AND "c")"#);
         check(&Question::any("a AND b OR c NOT d"), r#"((((("a" AND "b")) OR "c"))) NOT "d""#);
+    }
+
+    #[test]
+    fn a_prefix_is_one_to_fts5() {
+        check(&Question::any("loc*"), r#"("loc" *)"#);
     }
 
     #[test]

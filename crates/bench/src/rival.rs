@@ -1,62 +1,133 @@
-//! The rival: the same rows in `SQLite`, with reasoning as a fourth column of the agent's newest FTS5
-//! layout, and the scan that needs no index. Both answer what we answer: ten whole rows with
-//! snippets, and the total.
+//! The rivals: the same rows in `SQLite`, asked through one of FTS5's layouts or by a scan. All answer
+//! what we answer: ten whole rows with snippets, the total, and sessions or counts where they are
+//! asked for.
 //!
 //! What favours FTS5 is done: `optimize` after the build, a log instead of a journal, ids and flags
-//! before the large texts, statements prepared once, a cache as large as is useful.
+//! before the large texts, statements prepared once, FTS5 first in every join, a cache as large as is
+//! useful; and where one pass read by the program beats two statements, that is a way to ask as well.
 
+use std::collections::{BTreeMap, HashMap};
+use std::fmt;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
 use afterthought::Result;
 use rusqlite::types::{Value, ValueRef};
 use rusqlite::{Connection, Row, params_from_iter};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::failed;
-use crate::question::{Condition, PAGE_HITS, Question};
-
-/// The agent's view of what FTS5 indexes, tool rows cut at 8,192 characters, with reasoning as one
-/// more column; and the trigger that keeps the index true to an insert.
-const LAYOUT: &str = "
-    CREATE VIEW messages_fts_src AS SELECT id,
-        CASE WHEN role = 'tool' THEN substr(coalesce(content, ''), 1, 8192) ELSE content END AS content,
-        tool_name, tool_calls,
-        nullif(trim(coalesce(reasoning, '') || CASE
-            WHEN coalesce(reasoning_content, '') = coalesce(reasoning, '') THEN ''
-            ELSE ' ' || coalesce(reasoning_content, '') END), '') AS reasoning
-    FROM messages;
-    CREATE VIRTUAL TABLE messages_fts USING fts5(
-        content, tool_name, tool_calls, reasoning, content = 'messages_fts_src', content_rowid = 'id');
-    CREATE TRIGGER messages_fts_insert AFTER INSERT ON messages BEGIN
-        INSERT INTO messages_fts(rowid, content, tool_name, tool_calls, reasoning)
-        SELECT id, content, tool_name, tool_calls, reasoning FROM messages_fts_src WHERE id = new.id;
-    END;";
+use crate::layout::{FLAGS, Piece, Table};
+use crate::question::{Condition, PAGE_HITS, Question, Shape};
 
 /// What a search shows. Flags are 0 or 1 in the copy.
 const VISIBLE: &str = "(m.active = 1 OR m.compacted = 1) AND m.display_kind IS NOT 'hidden' \
     AND m.role <> 'session_meta'";
 
 /// What a hit shows, besides its snippet.
-const SHOWN: &str = "m.id, m.session_id, m.role, m.timestamp, s.source, s.title, m.content, m.tool_calls, \
-    m.reasoning, m.reasoning_content";
+const SHOWN: &str = "f.id, f.session_id, f.role, f.timestamp, s.source, s.title, f.content, f.tool_calls, \
+    f.reasoning, f.reasoning_content";
+
+/// Columns of [`SHOWN`] that come before the texts, and all of them.
+const SHOWN_HEAD: usize = 6;
+const SHOWN_COLUMNS: usize = 10;
+
+/// What words weigh in each column where weights are given: as here, what was said counts most.
+const BM25_WEIGHTS: &str = "2.0, 1.0, 1.0, 1.0";
+
+/// Rows that the agent's own search reads before it groups them.
+pub(crate) const AGENT_ROWS: usize = 300;
 
 /// How much of the database a connection keeps in memory.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Cache {
     /// 2 MB: `SQLite`'s own default, and what the agent runs with.
     Shipped,
-    /// 256 MB.
+    /// 256 MB, and the file mapped into memory.
     Large,
 }
 
+/// Where matches come from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Route {
+    /// A table of FTS5.
+    Match(Table),
+    /// Every row's texts.
+    Scan,
+}
+
+/// How the page is found among the matches.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Order {
+    /// By SQL: FTS5's own rank, the time, or groups.
+    Rank,
+    /// The same with explicit weights in FTS5's rank.
+    Weights,
+    /// Every match once with `bm25()`; the program keeps the ten best, the total and the counts.
+    OnePass,
+    /// The highest ids first, which FTS5 has in order. Only where they are the newest.
+    RowId,
+}
+
+/// One way to ask.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Way {
+    /// Where matches come from.
+    pub route: Route,
+    /// How the page is found.
+    pub order: Order,
+    /// Whether flags come from an index of their own.
+    pub flags: bool,
+    /// Whether the total is wanted.
+    pub total: bool,
+    /// Hits of the page.
+    pub rows: usize,
+}
+
+impl Way {
+    /// Asks a table for a page in FTS5's own order, and for the total.
+    #[must_use]
+    pub fn rank(table: Table) -> Self {
+        Self { route: Route::Match(table), order: Order::Rank, flags: false, total: true, rows: PAGE_HITS }
+    }
+
+    /// Scans.
+    #[must_use]
+    pub fn scan() -> Self {
+        Self { route: Route::Scan, order: Order::OnePass, ..Self::rank(Table::BestWords) }
+    }
+
+    fn table(self) -> Option<&'static str> {
+        match self.route {
+            Route::Match(table) => Some(table.name()),
+            Route::Scan => None,
+        }
+    }
+}
+
+impl fmt::Display for Way {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Some(table) = self.table() else { return out.write_str("LIKE over every row") };
+        let how = match self.order {
+            Order::Rank => "ORDER BY rank",
+            Order::Weights => "ORDER BY rank with weights",
+            Order::OnePass => "bm25() with weights in one pass",
+            Order::RowId => "ORDER BY rowid",
+        };
+        let grams = if table.ends_with("grams") { "trigrams, " } else { "" };
+        write!(out, "{grams}{how}{}", if self.flags { ", flags from an index" } else { "" })
+    }
+}
+
 /// One answer.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Answer {
-    /// How many messages match; `None` where it was not asked.
+    /// How many messages match, or sessions; `None` where it was not asked.
     pub total: Option<u64>,
     /// The page, best first.
     pub hits: Vec<Found>,
+    /// How many of all that match have which role and source, where that was asked.
+    pub counts: Vec<(String, String, u64)>,
 }
 
 /// One hit.
@@ -72,38 +143,50 @@ pub struct Found {
     pub text_bytes: usize,
 }
 
-/// A connection that answers as FTS5 or by scanning.
+/// A connection that answers through FTS5 or by scanning.
 pub struct Rival {
     connection: Connection,
 }
 
 impl Rival {
-    /// Builds the FTS5 index in a copy of an archive. Fails if there is one.
+    /// Builds FTS5's strongest table of words in a copy of an archive. Fails if there is one.
     pub fn build(path: &Path) -> Result<Self> {
         let rival = Self::open(path, Cache::Large)?;
-        let built = rival.connection.execute_batch(LAYOUT).and_then(|()| rival.fts5_command("rebuild"));
-        built.map_err(failed("build FTS5 index in", path.display()))?;
+        rival.build_piece(Piece::Best)?;
         Ok(rival)
     }
 
-    /// Merges the FTS5 index into its smallest form. Returns the seconds that took.
+    /// Builds one piece. Fails if it is there. Returns when it stands in the database's own file.
+    pub fn build_piece(&self, piece: Piece) -> Result<()> {
+        let sql = format!("BEGIN; {} COMMIT; PRAGMA wal_checkpoint(TRUNCATE);", piece.build_sql());
+        self.connection.execute_batch(&sql).map_err(failed("build", piece.name()))
+    }
+
+    /// Merges the strongest table of words into its smallest form. Returns the seconds that took.
     pub fn optimize(&self) -> Result<f64> {
+        self.optimize_piece(Piece::Best)
+    }
+
+    /// Merges a piece into its smallest form. Returns the seconds that took.
+    pub fn optimize_piece(&self, piece: Piece) -> Result<f64> {
         let began = Instant::now();
-        self.fts5_command("optimize").map_err(failed("optimize", "the FTS5 index"))?;
+        for table in piece.tables() {
+            let sql =
+                format!("INSERT INTO {table}({table}) VALUES ('optimize'); PRAGMA wal_checkpoint(TRUNCATE);");
+            self.connection.execute_batch(&sql).map_err(failed("optimize", piece.name()))?;
+        }
         Ok(began.elapsed().as_secs_f64())
     }
 
-    /// Runs a command of FTS5 until its outcome stands in the database.
-    fn fts5_command(&self, command: &str) -> rusqlite::Result<()> {
-        self.connection.execute("INSERT INTO messages_fts(messages_fts) VALUES (?1)", [command])?;
-        self.connection.execute_batch("PRAGMA wal_checkpoint(TRUNCATE)")
-    }
-
-    /// Returns how many bytes the pages of the FTS5 index take. Reads every page of the database.
-    pub fn index_bytes(&self) -> Result<u64> {
-        let sql = "SELECT sum(pgsize) FROM dbstat WHERE name LIKE 'messages_fts%' AND aggregate = TRUE";
-        let bytes = self.connection.query_row(sql, [], |row| row.get::<_, i64>(0));
-        bytes.map(i64::unsigned_abs).map_err(failed("measure", "the FTS5 index"))
+    /// Returns how many bytes the pages of a piece take. Reads every page of the database.
+    pub fn index_bytes(&self, piece: Piece) -> Result<u64> {
+        let bytes = |part: &&str| {
+            let sql = "SELECT coalesce(sum(pgsize), 0) FROM dbstat \
+                WHERE (name = ?1 OR name LIKE ?1 || '\\_%' ESCAPE '\\') AND aggregate = TRUE";
+            let bytes = self.connection.query_row(sql, [part], |row| row.get::<_, i64>(0));
+            bytes.map(i64::unsigned_abs).map_err(failed("measure", part))
+        };
+        piece.parts().iter().map(bytes).sum()
     }
 
     /// Opens a copy of an archive, as an agent would.
@@ -111,17 +194,25 @@ impl Rival {
         let open = || -> rusqlite::Result<Connection> {
             let connection = Connection::open(path)?;
             connection.busy_timeout(Duration::from_secs(10))?;
-            connection.set_prepared_statement_cache_capacity(64);
+            connection.set_prepared_statement_cache_capacity(128);
             connection.pragma_update(None, "synchronous", "NORMAL")?;
             if cache == Cache::Large {
                 connection.pragma_update(None, "cache_size", -262_144)?;
+                // As much as SQLite maps at all.
+                connection.query_row("PRAGMA mmap_size = 2147418112", [], |_| Ok(()))?;
             }
             Ok(connection)
         };
         Ok(Self { connection: open().map_err(failed("open the rival's database", path.display()))? })
     }
 
-    /// Appends a row as an agent does, with all that its trigger does.
+    /// Makes inserts keep a piece true, or leaves that again.
+    pub(crate) fn follow_inserts(&self, piece: Piece, follow: bool) -> Result<()> {
+        let sql = if follow { piece.insert_triggers() } else { piece.drop_triggers() };
+        self.connection.execute_batch(&sql).map_err(failed("change the triggers of", piece.name()))
+    }
+
+    /// Appends a row as an agent does, with all that the triggers do.
     pub fn append(&self, session_id: &str, content: &str) -> Result<()> {
         let sql = "INSERT INTO messages (session_id, role, active, compacted, content, timestamp) \
             VALUES (?1, 'user', 1, 0, ?2, 1.8e9)";
@@ -134,89 +225,285 @@ impl Rival {
         &self.connection
     }
 
-    /// Answers by FTS5: its ten best by its own rank, and the total.
+    /// Answers by the strongest table of words: its ten best by its own rank, and the total.
     pub fn fts5(&self, question: &Question) -> Result<Answer> {
-        let mut answer = self.fts5_page(question)?;
-        let condition = fts5_condition(question);
-        let sql = format!(
-            "SELECT count(*) FROM messages_fts JOIN messages m ON m.id = messages_fts.rowid WHERE {}",
-            condition.sql
-        );
-        answer.total = Some(self.count(&sql, &condition)?);
+        self.ask(question, Way::rank(Table::BestWords))
+    }
+
+    /// Answers by scanning: the ten newest, and the total.
+    pub fn scan(&self, question: &Question) -> Result<Answer> {
+        self.ask(question, Way::scan())
+    }
+
+    /// Answers in one way.
+    pub fn ask(&self, question: &Question, way: Way) -> Result<Answer> {
+        let matches = Matches::of(question, way);
+        if way.order == Order::OnePass {
+            return self.one_pass(question, &matches);
+        }
+        let mut answer = match (question.shape, way.order) {
+            (Shape::BySession, _) => return self.by_session(question, &matches),
+            (Shape::Newest, Order::RowId) => self.sorted(question, &matches, "m.id DESC")?,
+            (Shape::Newest, _) => self.sorted(question, &matches, "m.timestamp DESC, m.id DESC")?,
+            _ => self.ranked(question, &matches)?,
+        };
+        if question.shape == Shape::Facets {
+            answer.counts = self.counts(&matches)?;
+            answer.total = Some(answer.counts.iter().map(|(_, _, count)| count).sum());
+        } else if way.total {
+            answer.total = Some(self.total(&matches)?);
+        }
         Ok(answer)
     }
 
-    /// Answers by FTS5 without the total, which is the dearer half of a common word.
-    pub fn fts5_page(&self, question: &Question) -> Result<Answer> {
-        let condition = fts5_condition(question);
-        let sql = page_sql(&condition);
-        let hits = self.rows(&sql, &condition, |row, texts| {
-            let snippet = text(row.get_ref(SHOWN_COLUMNS)?);
-            found(row, texts, snippet)
-        })?;
-        Ok(Answer { total: None, hits })
+    /// Returns the ids of all that match, ascending.
+    pub(crate) fn ids(&self, question: &Question, way: Way) -> Result<Vec<i64>> {
+        let matches = Matches::of(question, way);
+        let sql = format!("SELECT m.id FROM {} ORDER BY m.id", matches.from);
+        self.each(&sql, &matches, |row| row.get(0))
     }
 
-    /// Answers by scanning: the ten newest, and the total. Newest by id, which lets the page end
-    /// early; by time, as proposed, every row has to be looked at twice.
-    pub fn scan(&self, question: &Question) -> Result<Answer> {
-        let condition = visible_and(question.scan(), question);
+    fn total(&self, matches: &Matches) -> Result<u64> {
+        let sql = format!("SELECT count(*) FROM {}", matches.from);
+        let count = self.each(&sql, matches, |row| row.get::<_, i64>(0))?;
+        Ok(count.first().copied().unwrap_or_default().unsigned_abs())
+    }
+
+    fn counts(&self, matches: &Matches) -> Result<Vec<(String, String, u64)>> {
         let sql = format!(
-            "SELECT {SHOWN} FROM messages m LEFT JOIN sessions s ON s.id = m.session_id \
-             WHERE {} ORDER BY m.id DESC LIMIT {PAGE_HITS}",
-            condition.sql
+            "SELECT m.role, (SELECT source FROM sessions WHERE id = m.session_id), count(*) \
+             FROM {} GROUP BY 1, 2 ORDER BY 1, 2",
+            matches.from
         );
-        let words = question.first_words().to_lowercase();
-        let hits = self.rows(&sql, &condition, |row, texts| {
-            let snippet = texts.iter().find_map(|text| cut(text, &words)).unwrap_or_default();
-            found(row, texts, snippet)
+        self.each(&sql, matches, |row| {
+            let count = row.get::<_, i64>(2)?.unsigned_abs();
+            Ok((text(row.get_ref(0)?), text(row.get_ref(1)?), count))
+        })
+    }
+
+    /// Reads a page in FTS5's own order: FTS5 sorts, and only what is shown is looked up.
+    fn ranked(&self, question: &Question, matches: &Matches) -> Result<Answer> {
+        let sql = ranked_sql(question, matches);
+        let hits = self.each(&sql, matches, |row| {
+            let snippet = text(row.get_ref(SHOWN_COLUMNS)?);
+            found(row, |_| snippet)
         })?;
-        let sql = format!("SELECT count(*) FROM messages m WHERE {}", condition.sql);
-        Ok(Answer { total: Some(self.count(&sql, &condition)?), hits })
+        Ok(Answer { hits, ..Answer::default() })
     }
 
-    fn count(&self, sql: &str, condition: &Condition) -> Result<u64> {
-        let count = || {
-            let mut statement = self.connection.prepare_cached(sql)?;
-            statement.query_row(params_from_iter(&condition.values), |row| row.get::<_, i64>(0))
+    fn sorted(&self, question: &Question, matches: &Matches, order: &str) -> Result<Answer> {
+        let sql = format!("SELECT m.id FROM {} ORDER BY {order} LIMIT {}", matches.from, matches.way.rows);
+        let ids: Vec<i64> = self.each(&sql, matches, |row| row.get(0))?;
+        Ok(Answer { hits: self.shown(question, matches, &ids)?, ..Answer::default() })
+    }
+
+    fn by_session(&self, question: &Question, matches: &Matches) -> Result<Answer> {
+        // FTS5 ranks only outside of an aggregate; of the row that is least, SQLite takes the id.
+        let sql = format!(
+            "WITH hits AS MATERIALIZED (SELECT m.id AS id, {table}.rank AS score, m.session_id AS session \
+             FROM {from}) SELECT id, min(score) AS score, count(*) OVER () FROM hits GROUP BY session \
+             ORDER BY score, id DESC LIMIT {rows}",
+            table = matches.way.table().unwrap_or_default(),
+            from = matches.from,
+            rows = matches.way.rows
+        );
+        let groups: Vec<(i64, i64)> = self.each(&sql, matches, |row| Ok((row.get(0)?, row.get(2)?)))?;
+        let ids: Vec<i64> = groups.iter().map(|(id, _)| *id).collect();
+        let total = groups.first().map_or(0, |(_, total)| total.unsigned_abs());
+        let hits = self.shown(question, matches, &ids)?;
+        Ok(Answer { total: Some(total), hits, counts: Vec::new() })
+    }
+
+    /// Reads every match once and keeps what the answer needs.
+    fn one_pass(&self, question: &Question, matches: &Matches) -> Result<Answer> {
+        let sql = one_pass_sql(question.shape, matches);
+        let mut pass = Pass::default();
+        self.each(&sql, matches, |row| pass.take(row, question.shape))?;
+        let (total, ids) = pass.page(question.shape.offset(), matches.way.rows);
+        let counts = pass.counts.into_iter().map(|((role, source), count)| (role, source, count));
+        Ok(Answer {
+            total: Some(total),
+            hits: self.shown(question, matches, &ids)?,
+            counts: counts.collect(),
+        })
+    }
+
+    /// Reads messages whole, each with its snippet.
+    fn shown(&self, question: &Question, matches: &Matches, ids: &[i64]) -> Result<Vec<Found>> {
+        let Some(table) = matches.way.table() else { return self.scanned(question, ids) };
+        let sql = format!(
+            "SELECT {SHOWN}, {snippet} FROM {table} CROSS JOIN messages f ON f.id = {table}.rowid \
+             LEFT JOIN sessions s ON s.id = f.session_id WHERE {table} MATCH ?1 AND {table}.rowid = ?2",
+            snippet = snippet(table)
+        );
+        let mut hits = Vec::with_capacity(ids.len());
+        for id in ids {
+            let values = vec![Value::Text(question.fts5()), Value::Integer(*id)];
+            let one = Matches { values, ..matches.clone() };
+            hits.extend(self.each(&sql, &one, |row| {
+                let snippet = text(row.get_ref(SHOWN_COLUMNS)?);
+                found(row, |_| snippet)
+            })?);
+        }
+        Ok(hits)
+    }
+
+    fn scanned(&self, question: &Question, ids: &[i64]) -> Result<Vec<Found>> {
+        let sql = format!(
+            "SELECT {SHOWN} FROM messages f LEFT JOIN sessions s ON s.id = f.session_id WHERE f.id = ?1"
+        );
+        let words: Vec<String> = question.words().iter().map(|word| word.to_lowercase()).collect();
+        let cut_out = |texts: &[String]| {
+            let cuts = words.iter().find_map(|word| texts.iter().find_map(|text| cut(text, word)));
+            cuts.unwrap_or_default()
         };
-        count().map(i64::unsigned_abs).map_err(failed("count with", sql))
+        let mut hits = Vec::with_capacity(ids.len());
+        for id in ids {
+            let one = Matches { values: vec![Value::Integer(*id)], ..Matches::of(question, Way::scan()) };
+            hits.extend(self.each(&sql, &one, |row| found(row, cut_out))?);
+        }
+        Ok(hits)
     }
 
-    fn rows(
+    fn each<T>(
         &self,
         sql: &str,
-        condition: &Condition,
-        mut found: impl FnMut(&Row<'_>, &[String]) -> rusqlite::Result<Found>,
-    ) -> Result<Vec<Found>> {
-        let mut read = || {
+        matches: &Matches,
+        mut read: impl FnMut(&Row<'_>) -> rusqlite::Result<T>,
+    ) -> Result<Vec<T>> {
+        let mut all = || {
             let mut statement = self.connection.prepare_cached(sql)?;
-            let mut rows = statement.query(params_from_iter(&condition.values))?;
-            let mut hits = Vec::with_capacity(PAGE_HITS);
+            let mut rows = statement.query(params_from_iter(&matches.values))?;
+            let mut found = Vec::new();
             while let Some(row) = rows.next()? {
-                // Whole, as every page here reads them: content, tool calls, reasoning.
-                let texts: Vec<String> = (SHOWN_HEAD..SHOWN_COLUMNS)
-                    .map(|column| row.get_ref(column).map(text))
-                    .collect::<rusqlite::Result<_>>()?;
-                hits.push(found(row, &texts)?);
+                found.push(read(row)?);
             }
-            Ok(hits)
+            Ok(found)
         };
-        read().map_err(failed::<rusqlite::Error>("search with", sql))
+        all().map_err(failed::<rusqlite::Error>("search with", sql))
     }
 }
 
-/// Columns of [`SHOWN`] that come before the texts, and all of them.
-const SHOWN_HEAD: usize = 6;
-const SHOWN_COLUMNS: usize = 10;
+/// What matches, as what stands behind FROM, and the values it needs.
+#[derive(Clone)]
+struct Matches {
+    way: Way,
+    from: String,
+    values: Vec<Value>,
+}
 
-fn found(row: &Row<'_>, texts: &[String], snippet: String) -> rusqlite::Result<Found> {
-    let head = (1..SHOWN_HEAD).map(|column| row.get_ref(column).map(text));
+impl Matches {
+    fn of(question: &Question, way: Way) -> Self {
+        let Some(table) = way.table() else {
+            let condition = visible_and(question.scan(), question);
+            let from = format!("messages m WHERE {}", condition.sql);
+            return Self { way, from, values: condition.values };
+        };
+        let weighed = if way.order == Order::Weights && question.shape != Shape::Newest {
+            format!(" AND {table}.rank MATCH 'bm25({BM25_WEIGHTS})'")
+        } else {
+            String::new()
+        };
+        let matched = Condition {
+            sql: format!("{table} MATCH ?1{weighed}"),
+            values: vec![Value::Text(question.fts5())],
+        };
+        let condition = visible_and(matched, question);
+        let by_flags = if way.flags { format!(" INDEXED BY {FLAGS}") } else { String::new() };
+        let from = format!(
+            "{table} CROSS JOIN messages m{by_flags} ON m.id = {table}.rowid WHERE {}",
+            condition.sql
+        );
+        Self { way, from, values: condition.values }
+    }
+}
+
+fn snippet(table: &str) -> String {
+    format!("snippet({table}, -1, '>>>', '<<<', '...', 40)")
+}
+
+fn ranked_sql(question: &Question, matches: &Matches) -> String {
+    let table = matches.way.table().unwrap_or_default();
+    let (from, condition) = matches.from.split_once(" WHERE ").unwrap_or((&matches.from, "TRUE"));
+    format!(
+        "SELECT {SHOWN}, {snippet} FROM {from} CROSS JOIN messages f ON f.id = {table}.rowid \
+         LEFT JOIN sessions s ON s.id = f.session_id WHERE {condition} ORDER BY {table}.rank \
+         LIMIT {} OFFSET {}",
+        matches.way.rows,
+        question.shape.offset(),
+        snippet = snippet(table),
+    )
+}
+
+/// Least first: a rank, or the time or the id turned round.
+fn one_pass_sql(shape: Shape, matches: &Matches) -> String {
+    let key = match (matches.way.table(), shape) {
+        (_, Shape::Newest) => "-CAST(m.timestamp AS REAL)".to_owned(),
+        (Some(table), _) => format!("bm25({table}, {BM25_WEIGHTS})"),
+        (None, _) => "-CAST(m.id AS REAL)".to_owned(),
+    };
+    let more = match shape {
+        Shape::BySession => "m.session_id, NULL",
+        Shape::Facets => "m.role, (SELECT source FROM sessions WHERE id = m.session_id)",
+        Shape::Best | Shape::Newest | Shape::After1000 => "NULL, NULL",
+    };
+    format!("SELECT m.id, {key}, {more} FROM {}", matches.from)
+}
+
+/// What one pass over the matches keeps.
+#[derive(Default)]
+struct Pass {
+    keys: Vec<(f64, i64)>,
+    sessions: HashMap<String, (f64, i64)>,
+    counts: BTreeMap<(String, String), u64>,
+}
+
+impl Pass {
+    fn take(&mut self, row: &Row<'_>, shape: Shape) -> rusqlite::Result<()> {
+        // A time that is no number comes last.
+        let key = (row.get::<_, Option<f64>>(1)?.unwrap_or(f64::MAX), row.get(0)?);
+        match shape {
+            Shape::BySession => {
+                let session = text(row.get_ref(2)?);
+                let best = self.sessions.entry(session).or_insert(key);
+                if key.0 < best.0 {
+                    *best = key;
+                }
+            }
+            Shape::Facets => {
+                let counted = (text(row.get_ref(2)?), text(row.get_ref(3)?));
+                *self.counts.entry(counted).or_default() += 1;
+                self.keys.push(key);
+            }
+            Shape::Best | Shape::Newest | Shape::After1000 => self.keys.push(key),
+        }
+        Ok(())
+    }
+
+    /// Returns how many there are, and the ids of one page.
+    fn page(&mut self, offset: usize, rows: usize) -> (u64, Vec<i64>) {
+        self.keys.extend(self.sessions.drain().map(|(_, key)| key));
+        let total = self.keys.len() as u64;
+        let by_key = |a: &(f64, i64), b: &(f64, i64)| a.0.total_cmp(&b.0).then(b.1.cmp(&a.1));
+        let end = offset + rows;
+        if end < self.keys.len() {
+            self.keys.select_nth_unstable_by(end, by_key);
+            self.keys.truncate(end);
+        }
+        self.keys.sort_unstable_by(by_key);
+        (total, self.keys.iter().skip(offset).map(|(_, id)| *id).collect())
+    }
+}
+
+fn found(row: &Row<'_>, snippet: impl FnOnce(&[String]) -> String) -> rusqlite::Result<Found> {
+    let column = |at| row.get_ref(at).map(text);
+    // Whole, as every page here reads them: content, tool calls, reasoning.
+    let texts = (SHOWN_HEAD..SHOWN_COLUMNS).map(column).collect::<rusqlite::Result<Vec<_>>>()?;
     Ok(Found {
         id: row.get(0)?,
-        head: head.collect::<rusqlite::Result<_>>()?,
-        snippet,
+        head: (1..SHOWN_HEAD).map(column).collect::<rusqlite::Result<_>>()?,
         text_bytes: texts.iter().map(String::len).sum(),
+        snippet: snippet(&texts),
     })
 }
 
@@ -228,21 +515,6 @@ pub(crate) fn text(value: ValueRef<'_>) -> String {
         ValueRef::Real(number) => number.to_string(),
         ValueRef::Text(bytes) | ValueRef::Blob(bytes) => String::from_utf8_lossy(bytes).into_owned(),
     }
-}
-
-fn page_sql(condition: &Condition) -> String {
-    format!(
-        "SELECT {SHOWN}, snippet(messages_fts, -1, '>>>', '<<<', '...', 40) FROM messages_fts \
-         JOIN messages m ON m.id = messages_fts.rowid LEFT JOIN sessions s ON s.id = m.session_id \
-         WHERE {} ORDER BY rank LIMIT {PAGE_HITS}",
-        condition.sql
-    )
-}
-
-fn fts5_condition(question: &Question) -> Condition {
-    let matches =
-        Condition { sql: "messages_fts MATCH ?1".to_owned(), values: vec![Value::Text(question.fts5())] };
-    visible_and(matches, question)
 }
 
 fn visible_and(mut condition: Condition, question: &Question) -> Condition {
@@ -271,22 +543,25 @@ mod tests {
 
     use afterthought::archive::Archive;
     use afterthought::{Engine, Level, Options};
-    use afterthought_tools::archive::{Fts, Message, Session, Shape, Writer};
+    use afterthought_tools::archive::{Cell, Fts, Message, Session, Shape as Schema, Writer};
     use tempfile::TempDir;
 
     use super::*;
 
-    /// Returns an archive's copy with both indexes, and who answers from them.
+    /// Returns an archive's copy with every index, and who answers from them.
     fn sides(write: impl FnOnce(&mut Writer) -> rusqlite::Result<()>) -> (TempDir, Rival, Engine) {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let (state, copy) = (folder.path().join("state.db"), folder.path().join("copy.db"));
-        let mut writer = Writer::create(&state, Shape::V22, Fts::None).expect("a new archive");
+        let mut writer = Writer::create(&state, Schema::V22, Fts::None).expect("a new archive");
         writer.session(&Session::new("s")).expect("a session");
         write(&mut writer).expect("rows");
         writer.close().expect("a clean close");
         Archive::at(&state, false).and_then(|archive| archive.copy_rows(&copy, |_| Ok(()))).expect("a copy");
-        Rival::build(&copy).expect("an FTS5 index");
         let rival = Rival::open(&copy, Cache::Shipped).expect("a rival");
+        for piece in Piece::ALL {
+            rival.build_piece(piece).expect("an index");
+            rival.optimize_piece(piece).expect("a smaller one");
+        }
         let engine = Engine::open(&Options::new(&copy, folder.path().join("index"))).expect("an engine");
         engine.freshen(Level::Full, Duration::MAX, |_| {}).expect("a sync");
         (folder, rival, engine)
@@ -313,6 +588,15 @@ mod tests {
         ids
     }
 
+    /// Every way to ask the strongest layout.
+    fn ways() -> Vec<Way> {
+        let mut ways = vec![Way::scan()];
+        for order in [Order::Rank, Order::Weights, Order::OnePass] {
+            ways.extend([false, true].map(|flags| Way { order, flags, ..Way::rank(Table::BestWords) }));
+        }
+        ways
+    }
+
     #[test]
     fn work_is_equal_on_plain_words() {
         let (_folder, rival, engine) = sides(talk);
@@ -322,6 +606,9 @@ mod tests {
             (Question::all("lease first"), vec![2]),
             (Question::any("\"lock order\""), vec![1, 6]),
             (Question::any("lock").of_role("user"), vec![1, 6]),
+            (Question::any("lock").shaped(Shape::Newest), vec![1, 2, 4, 6]),
+            (Question::any("lock").shaped(Shape::Facets), vec![1, 2, 4, 6]),
+            (Question::any("lea*"), vec![2, 3]),
             (Question::any("+lock NOT wrong"), vec![2, 4, 6]),
             (Question::any("cormorant"), vec![3]),
             (Question::any("heron"), vec![]),
@@ -329,22 +616,116 @@ mod tests {
             let page = engine.search(question.request()).expect("a page");
             let mut ours: Vec<i64> = page.results.iter().filter_map(|hit| hit.message_id).collect();
             ours.sort_unstable();
-            let (fts5, scan) = (rival.fts5(&question).expect("FTS5"), rival.scan(&question).expect("a scan"));
-            assert_eq!((&ours, &ids(&fts5), &ids(&scan)), (&expect, &expect, &expect), "{question:?}");
-            let total = Some(expect.len() as u64);
-            assert_eq!((Some(page.total.value), fts5.total, scan.total), (total, total, total));
+            assert_eq!((&ours, page.total.value), (&expect, expect.len() as u64), "{question:?}");
+            for way in ways() {
+                let answer = rival.ask(&question, way).expect("an answer");
+                assert_eq!(ids(&answer), expect, "{way} {question:?}");
+                assert_eq!(answer.total, Some(expect.len() as u64), "{way} {question:?}");
+                assert!(answer.hits.iter().all(|hit| !hit.snippet.is_empty()), "{way} {question:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_released_layout_finds_all_but_thoughts() {
+        let (_folder, rival, _) = sides(talk);
+        for table in [Table::ShippedWords, Table::V30Words] {
+            let found = |query: &str| rival.ask(&Question::any(query), Way::rank(table)).expect("an answer");
+            assert_eq!((ids(&found("lock")), found("lock").total), (vec![1, 2, 4, 6], Some(4)), "{table:?}");
+            assert_eq!((ids(&found("cormorant")), found("cormorant").total), (vec![], Some(0)), "{table:?}");
+            let asked_as_agent = Way { total: false, rows: AGENT_ROWS, ..Way::rank(table) };
+            let page = rival.ask(&Question::any("lock"), asked_as_agent).expect("a page");
+            assert_eq!((page.hits.len(), page.total), (4, None));
+        }
+    }
+
+    #[test]
+    fn trigrams_find_what_stands_inside_a_word() {
+        let han = |writer: &mut Writer| {
+            writer.message("s", &Message::user("今天的聊天记录很严重"))?;
+            writer.message("s", &Message::thought("看聊天记录"))?;
+            writer.message("s", &Message::tool("terminal", "聊天记录")).map(drop)
+        };
+        let (_folder, rival, engine) = sides(han);
+        let question = Question::any("聊天记录");
+        assert_eq!(engine.search(question.request()).expect("a page").total.value, 3);
+        for (table, expect) in [
+            (Table::BestGrams, vec![1, 2, 3]),
+            (Table::ShippedGrams, vec![1, 3]),
+            (Table::V30Grams, vec![1]),
+            (Table::BestWords, vec![3]),
+        ] {
+            let answer = rival.ask(&question, Way::rank(table)).expect("an answer");
+            assert_eq!(ids(&answer), expect, "{table:?}");
+        }
+        assert_eq!(ids(&rival.scan(&Question::any("聊天")).expect("a scan")), [1, 2, 3]);
+    }
+
+    #[test]
+    fn sessions_and_counts_are_those_of_every_side() {
+        let two = |writer: &mut Writer| {
+            writer.session(&Session::new("t"))?;
+            writer.message("s", &Message::user("lock"))?;
+            writer.message("s", &Message::user("a lock among many other words that say nothing"))?;
+            writer.message("t", &Message::assistant("lock and order"))?;
+            writer.message("t", &Message::tool("terminal", "heron")).map(drop)
+        };
+        let (_folder, rival, engine) = sides(two);
+        let question = Question::any("lock").shaped(Shape::BySession);
+        let page = engine.search(question.request()).expect("a page");
+        assert_eq!(page.total.value, 2);
+        for way in ways().into_iter().filter(|way| way.route != Route::Scan) {
+            let answer = rival.ask(&question, way).expect("an answer");
+            assert_eq!((ids(&answer), answer.total), (vec![1, 3], Some(2)), "{way}");
+        }
+        assert_eq!(rival.scan(&question).expect("a scan").total, Some(2));
+        for way in ways() {
+            let answer = rival.ask(&Question::any("lock").shaped(Shape::Facets), way).expect("an answer");
+            let counts: Vec<(&str, u64)> =
+                answer.counts.iter().map(|(role, _, count)| (role.as_str(), *count)).collect();
+            assert_eq!(counts, [("assistant", 1), ("user", 2)], "{way}");
+        }
+    }
+
+    #[test]
+    fn pages_after_the_first_thousand_and_newest_first_are_equal() {
+        let many = |writer: &mut Writer| {
+            for number in 0..1_015_u32 {
+                let time = 1e9 + f64::from(number);
+                let words = "word ".repeat(number as usize % 7);
+                let message = Message::user(&format!("lock {words}"));
+                writer.message("s", &Message { timestamp: Some(Cell::from(time)), ..message })?;
+            }
+            Ok(())
+        };
+        let (_folder, rival, engine) = sides(many);
+        let newest = Question::any("lock").shaped(Shape::Newest);
+        let ours = engine.search(newest.request()).expect("a page");
+        let ours: Vec<i64> = ours.results.iter().filter_map(|hit| hit.message_id).collect();
+        assert_eq!(ours, (1_006..=1_015).rev().collect::<Vec<i64>>());
+        let by_id = Way { order: Order::RowId, ..Way::rank(Table::BestWords) };
+        for way in ways().into_iter().chain([by_id]) {
+            let answer = rival.ask(&newest, way).expect("an answer");
+            assert_eq!(answer.hits.iter().map(|hit| hit.id).collect::<Vec<_>>(), ours, "{way}");
+        }
+        let deep = Question::any("lock").shaped(Shape::After1000);
+        assert_eq!(engine.search(deep.request()).expect("a page").results.len(), 10);
+        for way in ways() {
+            let answer = rival.ask(&deep, way).expect("an answer");
+            assert_eq!((answer.hits.len(), answer.total), (10, Some(1_015)), "{way}");
         }
     }
 
     #[test]
     fn a_hit_is_read_whole_and_shows_where_it_matched() {
         let (_folder, rival, _) = sides(talk);
-        let fts5 = rival.fts5(&Question::any("cormorant")).expect("FTS5");
-        assert_eq!(fts5.hits[0].snippet, "only a >>>cormorant<<< knows the lease");
-        assert_eq!(fts5.hits[0].head[..2], ["s", "assistant"]);
+        for way in ways().into_iter().filter(|way| way.route != Route::Scan) {
+            let answer = rival.ask(&Question::any("cormorant"), way).expect("FTS5");
+            assert_eq!(answer.hits[0].snippet, "only a >>>cormorant<<< knows the lease");
+            assert_eq!(answer.hits[0].head[..2], ["s", "assistant"]);
+        }
         let scan = rival.scan(&Question::any("cormorant")).expect("a scan");
         assert_eq!(scan.hits[0].snippet, "only a cormorant knows the lease");
-        assert_eq!(rival.fts5_page(&Question::any("lock")).expect("FTS5").total, None);
     }
 
     #[test]
@@ -356,26 +737,58 @@ mod tests {
         let (_folder, rival, engine) = sides(long);
         let question = Question::any("cormorant");
         assert_eq!(rival.fts5(&question).expect("FTS5").total, Some(0));
+        let shipped = rival.ask(&question, Way::rank(Table::ShippedWords)).expect("FTS5");
+        assert_eq!(shipped.total, Some(1), "releases index it whole");
         assert_eq!(rival.scan(&question).expect("a scan").total, Some(1));
         assert_eq!(engine.search(question.request()).expect("a page").total.value, 1);
     }
 
     #[test]
-    fn an_appended_row_is_found() {
+    fn an_appended_row_is_found_by_whoever_follows() {
         let (_folder, rival, _) = sides(|_| Ok(()));
+        let pieces = [Piece::Shipped, Piece::V30, Piece::Best, Piece::BestTrigram];
+        for piece in pieces {
+            rival.follow_inserts(piece, true).expect("triggers");
+        }
         rival.append("s", "a heron").expect("a row");
+        for table in [
+            Table::ShippedWords,
+            Table::ShippedGrams,
+            Table::V30Words,
+            Table::V30Grams,
+            Table::BestWords,
+            Table::BestGrams,
+        ] {
+            let answer = rival.ask(&Question::any("heron"), Way::rank(table)).expect("FTS5");
+            assert_eq!(answer.total, Some(1), "{table:?}");
+        }
+        for piece in pieces {
+            rival.follow_inserts(piece, false).expect("no triggers");
+        }
+        rival.append("s", "another heron").expect("a row");
         assert_eq!(rival.fts5(&Question::any("heron")).expect("FTS5").total, Some(1));
     }
 
     #[test]
     fn fts5_ranks_by_itself_and_only_for_the_page() {
         let (_folder, rival, _) = sides(talk);
-        let sql = format!("EXPLAIN QUERY PLAN {}", page_sql(&fts5_condition(&Question::any("lock"))));
-        let mut explain = rival.connection.prepare(&sql).expect("a statement");
-        let steps =
-            explain.query_map([fts5_condition(&Question::any("lock")).values[0].clone()], |row| row.get(3));
-        let steps: Vec<String> = steps.and_then(Iterator::collect).expect("a plan");
-        assert!(steps[0].starts_with("SCAN messages_fts VIRTUAL TABLE"), "{steps:?}");
-        assert!(!steps.iter().any(|step| step.contains("TEMP B-TREE")), "nothing sorts but FTS5: {steps:?}");
+        for way in ways().into_iter().filter(|way| matches!(way.order, Order::Rank | Order::Weights)) {
+            let question = Question::any("lock");
+            let matches = Matches::of(&question, way);
+            let sql = format!("EXPLAIN QUERY PLAN {}", ranked_sql(&question, &matches));
+            let steps = rival.each(&sql, &matches, |row| row.get::<_, String>(3)).expect("a plan");
+            assert!(steps[0].starts_with("SCAN best_words VIRTUAL TABLE"), "{steps:?}");
+            assert!(!steps.iter().any(|step| step.contains("TEMP B-TREE")), "only FTS5 sorts: {steps:?}");
+            let looks_up = if way.flags { "USING COVERING INDEX best_flags" } else { "INTEGER PRIMARY KEY" };
+            assert!(steps[1].contains(looks_up), "{steps:?}");
+        }
+    }
+
+    #[test]
+    fn every_piece_takes_pages_of_its_own() {
+        let (_folder, rival, _) = sides(talk);
+        for piece in Piece::ALL {
+            assert!(rival.index_bytes(piece).expect("bytes") >= 4_096, "{piece:?}");
+        }
     }
 }

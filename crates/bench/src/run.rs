@@ -1,4 +1,4 @@
-//! One run from archive to report: copy, build both indexes, choose queries, ask, measure.
+//! One run from archive to report: copy, build every index, choose queries, ask, measure.
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -8,20 +8,25 @@ use std::time::Duration;
 
 use afterthought::archive::Archive;
 use afterthought::time::{now_ms, rfc3339};
-use afterthought::{Engine, Error, ErrorKind, Level, Options, Result};
-use rusqlite::{Connection, OptionalExtension};
+use afterthought::{Error, ErrorKind, Result};
+use rusqlite::Connection;
 use tempfile::TempDir;
 
+use crate::appends::appends;
+use crate::build::{Built, build, number};
+use crate::differences::compare;
 use crate::failed;
-use crate::machine::{check_space, machine, versions};
-use crate::measure::{Rounds, in_turns};
-use crate::program::{Program, Twin, Watched};
-use crate::queries::{Class, Mix, choose, given};
-use crate::question::Question;
+use crate::layout::{Piece, Table};
+use crate::machine::{check_space, evict, machine, versions};
+use crate::measure::{Rounds, in_turns, in_turns_after};
+use crate::peer::Peer;
+use crate::program::{Program, Reading};
+use crate::queries::{Class, Mix, choose, given, role, to_compare};
 use crate::report::{
-    ArchiveFacts, Build, Builds, Case, Figure, InProcess, Ratios, Report, RunSettings, Totals, WholeProcess,
+    Agreement, Answered, ArchiveFacts, Case, Figure, Ratios, Readers, Report, RunSettings, Tried,
 };
-use crate::rival::{Cache, Rival, text};
+use crate::rival::{Rival, Route, Way};
+use crate::sides::{Lane, Part, Sides, named};
 
 /// What to measure, and how.
 #[derive(Clone, Debug)]
@@ -32,7 +37,7 @@ pub struct Settings {
     pub allow_copy: bool,
     /// The program to run as a process.
     pub aft: PathBuf,
-    /// Where the private copy and both indexes stand meanwhile.
+    /// Where the private copy and all indexes stand meanwhile.
     pub folder: PathBuf,
     /// The line that runs it again, for the report.
     pub command: String,
@@ -42,11 +47,13 @@ pub struct Settings {
     pub runs: usize,
     /// Time for one search on one side, after which it runs no more.
     pub budget: Duration,
+    /// Builds of each index.
+    pub builds: usize,
     /// Ask these queries, one a line, instead of chosen ones.
     pub queries: Option<String>,
-    /// Also scan.
-    pub scan: bool,
-    /// Also measure whole processes.
+    /// Who is measured beside us.
+    pub against: Vec<Peer>,
+    /// Also measure whole processes, warm and cold.
     pub whole_process: bool,
     /// Set to end the run early and in good order.
     pub stop: Arc<AtomicBool>,
@@ -69,13 +76,56 @@ impl Settings {
         }
         Ok(())
     }
+
+    /// Returns what has to be built. Queries are chosen by an FTS5 table; where nobody asks for one, the
+    /// strongest is built for that alone.
+    fn pieces(&self) -> Vec<Piece> {
+        let asked: Vec<Piece> = self.against.iter().flat_map(|peer| peer.pieces()).copied().collect();
+        if asked.is_empty() { vec![Piece::Best] } else { asked }
+    }
+
+    /// Returns the table whose words queries are chosen from.
+    fn vocabulary(&self) -> Table {
+        let pieces = self.pieces();
+        if pieces.contains(&Piece::Best) {
+            Table::BestWords
+        } else if pieces.contains(&Piece::V30) {
+            Table::V30Words
+        } else {
+            Table::ShippedWords
+        }
+    }
+
+    /// Returns the bytes of disk that a copy of so much text and its indexes may take, the log of the
+    /// largest build with it.
+    fn space_bytes(&self, stored: u64) -> u64 {
+        let indexes: u64 = self.pieces().into_iter().map(Piece::space_times).sum();
+        let copies = if self.builds > 1 { 2 } else { 1 };
+        stored.saturating_mul((COPY_AND_OURS_TIMES + indexes) * copies) + SPACE_BYTES_MIN
+    }
 }
+
+/// What even an empty archive needs.
+const SPACE_BYTES_MIN: u64 = 64 * 1024 * 1024;
+/// A copy and our index, as multiples of the archive's text.
+const COPY_AND_OURS_TIMES: u64 = 2;
+/// Cold runs of a search: each reads the disk.
+const COLD_RUNS_MAX: usize = 5;
+/// Appended rows at most.
+const APPENDS_MAX: usize = 200;
 
 /// Measures an archive. `tell` hears what is done, in a few lines.
 ///
 /// Reads the archive once into a private copy and leaves nothing behind. Fails if the archive cannot
-/// be read, or if the disk is too small for the copy and two indexes.
-pub fn run(settings: &Settings, mut tell: impl FnMut(&str)) -> Result<Report> {
+/// be read, or if the disk is too small for the copy and the indexes.
+pub fn run(settings: &Settings, tell: impl FnMut(&str)) -> Result<Report> {
+    measured(settings, tell).map_err(|error| {
+        // Whatever a stop broke on its way, it was the stop.
+        settings.check_stop().err().unwrap_or(error)
+    })
+}
+
+fn measured(settings: &Settings, mut tell: impl FnMut(&str)) -> Result<Report> {
     let date = rfc3339(now_ms());
     let asked = settings.queries.as_deref().map(given);
     if asked.as_ref().is_some_and(|mix| mix.classes.is_empty()) {
@@ -85,8 +135,7 @@ pub fn run(settings: &Settings, mut tell: impl FnMut(&str)) -> Result<Report> {
     }
     let archive = Archive::at(&settings.archive, settings.allow_copy)?;
     let stored = archive.stored_bytes()?;
-    // A copy, two indexes of up to the text's size together, and the log while FTS5 builds its own.
-    check_space(&settings.folder, stored / 2 * 5 + SPACE_BYTES_MIN)?;
+    check_space(&settings.folder, settings.space_bytes(stored))?;
     let folder = private_folder(&settings.folder)?;
     let program = Program {
         aft: settings.aft.clone(),
@@ -95,25 +144,22 @@ pub fn run(settings: &Settings, mut tell: impl FnMut(&str)) -> Result<Report> {
     };
     tell(&format!("copying {} MB of rows", stored / 1_000_000));
     archive.copy_rows(&program.copy, |_| settings.check_stop())?;
-    tell("building the FTS5 index");
-    let fts5 = program.build_fts5()?;
-    settings.check_stop()?;
-    tell("building our index");
-    let ours = program.build_ours()?;
-    let sides = Sides::open(&program)?;
-    // As they stay: merges have ended, and `optimize` is done.
-    let (our_bytes, their_bytes) = (sides.engine.status()?.index_bytes, sides.large.index_bytes()?);
-    let facts = facts(&archive, sides.large.connection(), &ours)?;
-    tell("choosing queries");
-    let mix = match asked {
-        Some(mix) => mix,
-        None => choose(&sides.large, facts.rows, settings.seed)?,
-    };
-    let cases = cases(&mix, sides.large.connection())?;
-    tell(&format!("asking {} questions of every side", cases.len()));
-    let cases = measured(settings, &program, &sides, &cases, &mut tell)?;
+    let built = build(&program, &settings.pieces(), (settings.builds, settings.seed), |line| {
+        tell(line);
+        settings.check_stop()
+    })?;
+    let copied = Archive::at(&program.copy, false)?;
+    let inside = inside(settings, &program, asked, &built, &copied, &mut tell)?;
+    let mut left_out = inside.mix.left_out;
+    let outside = Outside::measure(settings, &program, folder.path(), &inside.lanes, &mut tell)?;
+    left_out.extend(outside.left_out.clone());
+    tell("appending rows");
+    let rows = settings.runs.min(APPENDS_MAX);
+    let appends = appends(&program, &settings.against, (rows, settings.seed), || settings.check_stop())?;
+    let facts = facts(&archive, &built, inside.counts)?;
+    let builds = built.iter().zip(&inside.index_bytes).map(|(built, bytes)| built.report(&facts, *bytes));
     Ok(Report {
-        schema_version: 1,
+        schema_version: 2,
         date,
         command: settings.command.clone(),
         versions: versions(),
@@ -123,16 +169,23 @@ pub fn run(settings: &Settings, mut tell: impl FnMut(&str)) -> Result<Report> {
             runs: settings.runs,
             process_runs: settings.process_runs(),
             budget_s: settings.budget.as_secs_f64(),
+            builds: settings.builds,
+            against: settings.against.iter().map(|peer| peer.name().to_owned()).collect(),
         },
-        build: builds(&facts, (&ours, our_bytes), (&fts5, their_bytes)),
+        builds: builds.collect(),
         archive: facts,
-        cases,
-        left_out: mix.left_out,
+        cases: cases(&inside.classes, &inside.lanes, &inside.figures, &outside)
+            .into_iter()
+            .zip(inside.tried)
+            .zip(inside.matched)
+            .map(|((case, ways), match_total)| Case { ways, match_total, ..case })
+            .collect(),
+        agreements: inside.agreements,
+        readers: outside.readers,
+        appends,
+        left_out,
     })
 }
-
-/// What even an empty archive needs.
-const SPACE_BYTES_MIN: u64 = 64 * 1024 * 1024;
 
 fn private_folder(parent: &Path) -> Result<TempDir> {
     let make = || -> std::io::Result<TempDir> {
@@ -143,177 +196,300 @@ fn private_folder(parent: &Path) -> Result<TempDir> {
     make().map_err(failed("make a folder in", parent.display()))
 }
 
-/// Everyone who answers inside this process.
-struct Sides {
-    engine: Engine,
-    shipped: Rival,
-    large: Rival,
-    /// Scans on a connection of its own: every scan would wash FTS5's pages out of the cache.
-    scanning: Rival,
+/// What is found with everyone inside this process.
+struct Inside {
+    mix: Mix,
+    classes: Vec<Class>,
+    lanes: Vec<Lane>,
+    tried: Vec<Vec<Tried>>,
+    /// The total and the times of each lane.
+    figures: Vec<(Option<u64>, Figure)>,
+    /// What `MATCH` finds, where a scan stands in for it.
+    matched: Vec<Option<u64>>,
+    agreements: Vec<Agreement>,
+    index_bytes: Vec<u64>,
+    counts: Counts,
 }
 
-impl Sides {
-    fn open(program: &Program) -> Result<Self> {
-        let shipped = Rival::open(&program.copy, Cache::Shipped)?;
-        let large = Rival::open(&program.copy, Cache::Large)?;
-        let scanning = Rival::open(&program.copy, Cache::Shipped)?;
-        // The first statement makes the log's files appear; our side then sees them as they stay.
-        for rival in [&shipped, &large] {
-            rival.fts5_page(&Question::any("the"))?;
-        }
-        let engine = Engine::open(&Options::new(&program.copy, &program.index))?;
-        engine.freshen(Level::Full, Duration::MAX, |_| {})?.ended()?;
-        Ok(Self { engine, shipped, large, scanning })
-    }
-
-    fn ask(&self, side: Side, question: &Question) -> Result<()> {
-        match side {
-            Side::Ours => self.engine.search(question.request()).map(drop),
-            Side::Fts5 => self.shipped.fts5(question).map(drop),
-            Side::Fts5LargeCache => self.large.fts5(question).map(drop),
-            Side::Fts5PageOnly => self.large.fts5_page(question).map(drop),
-            Side::Scan => self.scanning.scan(question).map(drop),
-        }
-    }
-
-    fn totals(&self, question: &Question, scan: bool) -> Result<Totals> {
-        let ours = self.engine.search(question.request())?.total.value;
-        let fts5 = self.large.fts5(question)?.total.unwrap_or_default();
-        let scan = if scan { self.scanning.scan(question)?.total } else { None };
-        Ok(Totals { ours, fts5, scan, agree: ours == fts5 })
-    }
-}
-
-/// Who answers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Side {
-    Ours,
-    Fts5,
-    Fts5LargeCache,
-    Fts5PageOnly,
-    Scan,
-}
-
-fn facts(archive: &Archive, copy: &Connection, ours: &Watched) -> Result<ArchiveFacts> {
-    let count = |sql: &str| -> Result<u64> {
-        let count = copy.query_row(sql, [], |row| row.get::<_, i64>(0));
-        count.map(i64::unsigned_abs).map_err(failed("count in", "the copy"))
+/// Asks everyone inside this process. Everything is closed at the end: files that are mapped here would
+/// stay in the page cache.
+fn inside(
+    settings: &Settings,
+    program: &Program,
+    asked: Option<Mix>,
+    built: &[Built],
+    copied: &Archive,
+    tell: &mut impl FnMut(&str),
+) -> Result<Inside> {
+    let sides = Sides::open(program)?;
+    // As they stay: merges have ended, and `optimize` is done.
+    let our_bytes = sides.engine.status()?.index_bytes;
+    let bytes = |built: &Built| built.piece.map_or(Ok(our_bytes), |piece| sides.large.index_bytes(piece));
+    let index_bytes = built.iter().map(bytes).collect::<Result<_>>()?;
+    let counts = Counts::of(sides.large.connection())?;
+    tell("choosing queries");
+    let mix = match asked {
+        Some(mix) => with_role(mix, &sides.large)?,
+        None => choose(&sides.large, settings.vocabulary(), counts.rows, settings.seed)?,
     };
+    let classes = mix.classes.clone();
+    tell(&format!("finding the fastest way to ask FTS5 {} questions", classes.len()));
+    let (mut lanes, mut tried) = (Vec::new(), Vec::new());
+    for (case, class) in classes.iter().enumerate() {
+        settings.check_stop()?;
+        let (of_case, of_ways) = sides.lanes(case, class, &settings.against, settings.budget)?;
+        lanes.extend(of_case);
+        tried.push(of_ways);
+    }
+    tell(&format!("measuring in one process, {} searches by turns", lanes.len()));
+    let totals = lanes.iter().map(|lane| sides.ask(&lane.asked)).collect::<Result<Vec<_>>>()?;
+    let figures = in_turns(lanes.len(), settings.rounds(settings.runs), |lane| {
+        settings.check_stop()?;
+        sides.ask(&lanes[lane].asked).map(drop)
+    })?;
+    let agreements = agreements(settings, &sides, counts.rows, copied, tell)?;
+    let figures = totals.into_iter().zip(figures).collect();
+    let matched = lanes.iter().filter(|lane| lane.peer == Some(Peer::Best) && lane.part == Part::Full);
+    let matched = matched.map(|lane| (lane.case, match_total(&sides, lane)));
+    let mut by_case = vec![None; classes.len()];
+    for (case, total) in matched {
+        by_case[case] = total?;
+    }
+    Ok(Inside { mix, classes, lanes, tried, figures, matched: by_case, agreements, index_bytes, counts })
+}
+
+/// Returns what `MATCH` finds of a question that a scan answers.
+fn match_total(sides: &Sides, lane: &Lane) -> Result<Option<u64>> {
+    match lane.asked.way {
+        Some((_, Way { route: Route::Scan, .. })) => Ok(sides.large.fts5(&lane.asked.question)?.total),
+        _ => Ok(None),
+    }
+}
+
+/// Adds every given query once more, asked of the role that speaks most.
+fn with_role(mix: Mix, rival: &Rival) -> Result<Mix> {
+    let role = role(rival)?;
+    let both = |class: Class| {
+        let of_role = role.as_ref().map(|role| Class {
+            name: format!("{} of a role", class.name),
+            question: class.question.of_role(role),
+            ..class.clone()
+        });
+        std::iter::once(class).chain(of_role).collect::<Vec<_>>()
+    };
+    Ok(Mix { classes: mix.classes.into_iter().flat_map(both).collect(), left_out: mix.left_out })
+}
+
+fn agreements(
+    settings: &Settings,
+    sides: &Sides,
+    rows: u64,
+    copied: &Archive,
+    tell: &mut impl FnMut(&str),
+) -> Result<Vec<Agreement>> {
+    if !settings.against.contains(&Peer::Best) {
+        return Ok(Vec::new());
+    }
+    let questions = to_compare(&sides.large, Table::BestWords, rows, settings.seed)?;
+    tell(&format!("comparing the answers to {} queries", questions.len()));
+    let one = |question| {
+        settings.check_stop()?;
+        compare(&sides.engine, &sides.large, copied, question)
+    };
+    questions.iter().map(one).collect()
+}
+
+/// Counts of the copy.
+#[derive(Clone, Copy)]
+struct Counts {
+    rows: u64,
+    sessions: u64,
+    rows_cut: u64,
+    rows_encoded: u64,
+}
+
+impl Counts {
+    fn of(copy: &Connection) -> Result<Self> {
+        let count = |sql: &str| -> Result<u64> {
+            let count = copy.query_row(sql, [], |row| row.get::<_, i64>(0));
+            count.map(i64::unsigned_abs).map_err(failed("count in", "the copy"))
+        };
+        Ok(Self {
+            rows: count("SELECT count(*) FROM messages")?,
+            sessions: count("SELECT count(*) FROM sessions")?,
+            rows_cut: count("SELECT count(*) FROM messages WHERE role = 'tool' AND length(content) > 8192")?,
+            rows_encoded: count(
+                "SELECT count(*) FROM messages WHERE instr(content, char(0) || 'json:') = 1",
+            )?,
+        })
+    }
+}
+
+fn facts(archive: &Archive, built: &[Built], counts: Counts) -> Result<ArchiveFacts> {
+    let ours = built.first().and_then(|ours| ours.times.last());
+    let text_bytes = ours.and_then(|watched| watched.report["work"]["text_bytes"].as_u64());
     Ok(ArchiveFacts {
         path: archive.path().display().to_string(),
         bytes: archive.stamp()?.bytes(),
-        rows: count("SELECT count(*) FROM messages")?,
-        sessions: count("SELECT count(*) FROM sessions")?,
-        text_bytes: ours.report["work"]["text_bytes"].as_u64().unwrap_or_default(),
-        rows_cut: count("SELECT count(*) FROM messages WHERE role = 'tool' AND length(content) > 8192")?,
-        rows_encoded: count("SELECT count(*) FROM messages WHERE instr(content, char(0) || 'json:') = 1")?,
+        rows: counts.rows,
+        sessions: counts.sessions,
+        text_bytes: text_bytes.unwrap_or_default(),
+        rows_cut: counts.rows_cut,
+        rows_encoded: counts.rows_encoded,
     })
 }
 
-fn builds(facts: &ArchiveFacts, ours: (&Watched, u64), fts5: (&Watched, u64)) -> Builds {
-    let build = |(watched, index_bytes): (&Watched, u64), seconds: f64| Build {
-        seconds,
-        rows_per_s: number(facts.rows) / seconds,
-        text_bytes_per_s: number(facts.text_bytes) / seconds,
-        peak_anonymous_bytes: watched.peak_anonymous_bytes,
-        index_bytes,
-        index_bytes_per_text_byte: number(index_bytes) / number(facts.text_bytes.max(1)),
-    };
-    let optimize_s = fts5.0.report["optimize_s"].as_f64().unwrap_or_default();
-    Builds {
-        ours: build(ours, ours.0.seconds),
-        fts5: build(fts5, fts5.0.seconds - optimize_s),
-        fts5_optimize_s: optimize_s,
+/// What is found by processes of their own.
+#[derive(Default)]
+struct Outside {
+    /// Times of each lane, warm and cold; none where that was not measured.
+    process: Vec<Option<Figure>>,
+    cold: Vec<Option<Figure>>,
+    readers: Vec<Readers>,
+    left_out: Vec<String>,
+}
+
+impl Outside {
+    fn measure(
+        settings: &Settings,
+        program: &Program,
+        folder: &Path,
+        lanes: &[Lane],
+        tell: &mut impl FnMut(&str),
+    ) -> Result<Self> {
+        let full: Vec<usize> = (0..lanes.len()).filter(|at| lanes[*at].part == Part::Full).collect();
+        let spread = |figures: Vec<Figure>| {
+            let mut all = vec![None; lanes.len()];
+            full.iter().zip(figures).for_each(|(at, figure)| all[*at] = Some(figure));
+            all
+        };
+        let ask = |job: usize| {
+            settings.check_stop()?;
+            program.ask(&lanes[full[job]].asked)
+        };
+        let mut outside =
+            Self { process: vec![None; lanes.len()], cold: vec![None; lanes.len()], ..Self::default() };
+        if settings.whole_process {
+            tell(&format!("measuring whole processes, {} searches by turns", full.len()));
+            let rounds = settings.rounds(settings.process_runs());
+            outside.process = spread(in_turns(full.len(), rounds, ask)?);
+            if evict(folder)? {
+                tell(&format!("the same from the disk, {} searches by turns", full.len()));
+                let rounds = settings.rounds(settings.process_runs().min(COLD_RUNS_MAX));
+                let cold = in_turns_after(full.len(), rounds, || evict(folder).map(drop), ask)?;
+                outside.cold = spread(cold);
+            } else {
+                let why =
+                    "cold searches: the folder is kept in memory, or this system cannot empty its cache";
+                outside.left_out.push(format!("{why}; name another with --dir"));
+            }
+        }
+        outside.readers = readers(settings, program, lanes, tell)?;
+        Ok(outside)
     }
 }
 
-#[expect(clippy::cast_precision_loss, reason = "a rate")]
-fn number(count: u64) -> f64 {
-    count as f64
-}
+/// Threads that read at once.
+const READER_THREADS: [usize; 2] = [1, 2];
 
-/// Returns every class, of anyone and of the role that speaks most.
-fn cases(mix: &Mix, copy: &Connection) -> Result<Vec<Class>> {
-    let sql = "SELECT role FROM messages WHERE role NOT IN ('tool', 'session_meta') GROUP BY role \
-        ORDER BY count(*) DESC LIMIT 1";
-    let role: Option<String> = copy
-        .query_row(sql, [], |row| row.get_ref(0).map(text))
-        .optional()
-        .map_err(failed("count in", "the copy"))?;
-    let both = |class: &Class| {
-        let of_role =
-            role.as_ref().map(|role| Class { question: class.question.of_role(role), ..class.clone() });
-        std::iter::once(class.clone()).chain(of_role).collect::<Vec<_>>()
-    };
-    Ok(mix.classes.iter().flat_map(both).collect())
-}
-
-fn measured(
+/// Measures searches a second, everyone over the same mix of questions.
+fn readers(
     settings: &Settings,
     program: &Program,
-    sides: &Sides,
-    cases: &[Class],
+    lanes: &[Lane],
     tell: &mut impl FnMut(&str),
-) -> Result<Vec<Case>> {
-    let mut totals = Vec::new();
-    for case in cases {
-        settings.check_stop()?;
-        totals.push(sides.totals(&case.question, settings.scan)?);
+) -> Result<Vec<Readers>> {
+    let mut readers = Vec::new();
+    if lanes.is_empty() {
+        return Ok(readers);
     }
-    let mut who = vec![Side::Ours, Side::Fts5, Side::Fts5LargeCache, Side::Fts5PageOnly];
-    who.extend(settings.scan.then_some(Side::Scan));
-    let rounds = settings.rounds(settings.runs);
-    tell(&format!("measuring in one process, {} searches by turns", cases.len() * who.len()));
-    let inside = in_turns(cases.len() * who.len(), rounds, |job| {
-        settings.check_stop()?;
-        sides.ask(who[job % who.len()], &cases[job / who.len()].question)
-    })?;
-    let mut twins = vec![Twin::Ours, Twin::Fts5];
-    twins.extend(settings.scan.then_some(Twin::Scan));
-    let outside = if settings.whole_process {
-        tell(&format!("measuring whole processes, {} searches by turns", cases.len() * twins.len()));
-        in_turns(cases.len() * twins.len(), settings.rounds(settings.process_runs()), |job| {
+    tell("counting searches a second");
+    let peers = settings.against.iter().copied().map(Some);
+    for threads in READER_THREADS {
+        for peer in std::iter::once(None).chain(peers.clone()) {
             settings.check_stop()?;
-            program.ask(twins[job % twins.len()], &cases[job / twins.len()].question)
-        })?
-    } else {
-        Vec::new()
-    };
-    let mut outside = outside.chunks(twins.len());
-    let cases = cases.iter().zip(totals).zip(inside.chunks(who.len()));
-    Ok(cases.map(|((case, totals), inside)| as_case(case, totals, inside, outside.next())).collect())
+            let of_peer = lanes.iter().filter(|lane| lane.part == Part::Full && lane.peer == peer);
+            let asked = of_peer.map(|lane| lane.asked.clone()).collect();
+            let reading = Reading { asked, threads, passes: settings.runs, budget: settings.budget };
+            let watched = program.read(&reading)?;
+            let searches = watched.report["searches"].as_u64().unwrap_or_default();
+            let seconds = watched.report["seconds"].as_f64().unwrap_or_default();
+            readers.push(Readers {
+                side: peer.map_or("ours", Peer::name).to_owned(),
+                threads,
+                searches,
+                seconds,
+                searches_per_s: number(searches) / seconds.max(f64::EPSILON),
+                peak_anonymous_bytes: watched.peak_anonymous_bytes,
+            });
+        }
+    }
+    Ok(readers)
 }
 
-/// Puts the figures of one question together, in the order in which the sides were asked.
-fn as_case(case: &Class, totals: Totals, inside: &[Figure], outside: Option<&[Figure]>) -> Case {
-    let in_process = InProcess {
-        ours: inside[0].clone(),
-        fts5: inside[1].clone(),
-        fts5_large_cache: inside[2].clone(),
-        fts5_page_only: inside[3].clone(),
-        scan: inside.get(4).cloned(),
+/// Puts the figures of each question together.
+fn cases(
+    classes: &[Class],
+    lanes: &[Lane],
+    figures: &[(Option<u64>, Figure)],
+    outside: &Outside,
+) -> Vec<Case> {
+    let case = |(case, class): (usize, &Class)| {
+        let of_case: Vec<usize> = (0..lanes.len()).filter(|at| lanes[*at].case == case).collect();
+        let mut sides: Vec<Answered> = Vec::new();
+        for at in of_case {
+            let figure = &figures[at].1;
+            match (lanes[at].part, sides.last_mut()) {
+                (Part::PageOnly, Some(side)) => side.page_only = Some(figure.clone()),
+                (Part::AsAgent, Some(side)) => side.as_agent = Some(figure.clone()),
+                _ => sides.push(answered(&lanes[at], &figures[at], outside, at)),
+            }
+        }
+        let first = sides.len().min(1);
+        let (ours, others) = sides.split_at_mut(first);
+        if let Some(ours) = ours.first() {
+            for other in others {
+                other.ratios = Some(ratios(other, ours));
+            }
+        }
+        Case {
+            class: class.name.clone(),
+            query: class.question.query.clone(),
+            all: class.question.all,
+            role: class.question.role.clone(),
+            shape: class.question.shape,
+            about: class.about.clone(),
+            sides,
+            ways: Vec::new(),
+            match_total: None,
+        }
     };
-    let whole_process = outside.map(|outside| WholeProcess {
-        ours: outside[0].clone(),
-        fts5: outside[1].clone(),
-        scan: outside.get(2).cloned(),
-    });
+    classes.iter().enumerate().map(case).collect()
+}
+
+fn answered(lane: &Lane, figure: &(Option<u64>, Figure), outside: &Outside, at: usize) -> Answered {
+    Answered {
+        side: lane.peer.map_or("ours", Peer::name).to_owned(),
+        way: lane.asked.way.map(|(cache, way)| named(cache, way)),
+        total: figure.0.unwrap_or_default(),
+        warm: figure.1.clone(),
+        page_only: None,
+        as_agent: None,
+        process: outside.process[at].clone(),
+        cold: outside.cold[at].clone(),
+        ratios: None,
+    }
+}
+
+fn ratios(other: &Answered, ours: &Answered) -> Ratios {
     let ratio = |other: &Figure, ours: &Figure| other.median_ms / ours.median_ms;
-    Case {
-        class: case.name.clone(),
-        query: case.question.query.clone(),
-        all: case.question.all,
-        role: case.question.role.clone(),
-        about: case.about.clone(),
-        totals,
-        ratios: Ratios {
-            fts5: ratio(&in_process.fts5, &in_process.ours)
-                .min(ratio(&in_process.fts5_large_cache, &in_process.ours)),
-            fts5_page_only: ratio(&in_process.fts5_page_only, &in_process.ours),
-            fts5_process: whole_process.as_ref().map(|whole| ratio(&whole.fts5, &whole.ours)),
-            scan: in_process.scan.as_ref().map(|scan| ratio(scan, &in_process.ours)),
-        },
-        in_process,
-        whole_process,
+    let both = |other: &Option<Figure>, ours: &Option<Figure>| {
+        other.as_ref().zip(ours.as_ref()).map(|(other, ours)| ratio(other, ours))
+    };
+    Ratios {
+        warm: ratio(&other.warm, &ours.warm),
+        page_only: other.page_only.as_ref().map(|page| ratio(page, &ours.warm)),
+        process: both(&other.process, &ours.process),
+        cold: both(&other.cold, &ours.cold),
     }
 }

@@ -5,6 +5,8 @@
 use std::path::PathBuf;
 
 use afterthought::{Facet, Weights};
+use afterthought_bench::Peer;
+use afterthought_bench::layout::Piece;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 /// Search what your AI agent said, thought and did.
@@ -358,23 +360,34 @@ pub(crate) struct Audit {
 
 /// Measure searches here against SQLite's FTS5 and against a scan, on your own archive.
 ///
-/// Copies the archive's rows to a private folder, builds both indexes there, and asks every side the
-/// same questions for the same work: ten whole hits with snippets, and the total. Prints a report in
-/// Markdown. Takes some minutes, and three times the space of the archive's text; leaves nothing behind.
+/// Copies the archive's rows to a private folder, builds every index there, and asks every side the
+/// same questions for the same work: ten whole hits with snippets, and the total. Takes some minutes,
+/// and space for a copy and the indexes; leaves nothing behind. Progress goes to standard error.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
-  aft bench > report.md
-  aft bench --queries my-queries.txt --no-scan
+  aft bench --report html -o bench.html
+  aft bench --against shipped,best --budget 1
+  aft bench --queries my-queries.txt --against best --report md
+  aft bench --builds 3 --no-whole-process
   aft --json bench --runs 21 > report.json
+
+Rivals: best is FTS5 with reasoning and trigrams, asked in whichever way is fastest; v30 and shipped
+are FTS5 as the agent's newest version and its releases have it; scan is LIKE over every row.
 
 Exit codes: 0 ok, 1 unexpected, 2 usage, 3 archive unreadable or disk too small, 130 interrupted.")]
 pub(crate) struct Bench {
+    /// Whom to measure beside us, as a comma list of best, v30, shipped and scan
+    #[arg(long, value_name = "RIVAL", value_delimiter = ',', value_parser = peer, default_value = "best,scan")]
+    pub(crate) against: Vec<Peer>,
     /// Run each search at most this often on each side; a fifth of that as whole processes
     #[arg(long, value_name = "N", default_value_t = 101, value_parser = runs)]
     pub(crate) runs: usize,
     /// Spend at most this many seconds on one search on one side, if it ran five times
     #[arg(long, value_name = "SECONDS", default_value_t = 5.0, value_parser = seconds)]
     pub(crate) budget: f64,
+    /// Build each index this often, by turns
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = runs)]
+    pub(crate) builds: usize,
     /// Choose other queries, and another order of runs
     #[arg(long, value_name = "N", default_value_t = 7)]
     pub(crate) seed: u64,
@@ -384,12 +397,28 @@ pub(crate) struct Bench {
     /// Leave the scan out: on a large archive it takes longest
     #[arg(long)]
     pub(crate) no_scan: bool,
-    /// Leave whole processes out
+    /// Leave searches as whole processes out, warm and cold
     #[arg(long)]
     pub(crate) no_whole_process: bool,
+    /// The form of the report [default: md; json with --json]
+    #[arg(long, value_name = "FORM", value_enum)]
+    pub(crate) report: Option<ReportArg>,
+    /// Write the report to a file [default: standard output]
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
     /// Where the private copy stands meanwhile [default: the temporary folder]
     #[arg(long, value_name = "DIR")]
     pub(crate) dir: Option<PathBuf>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ReportArg {
+    /// One page that needs nothing else, for people
+    Html,
+    /// Markdown
+    Md,
+    /// The shape of schema/bench.schema.json
+    Json,
 }
 
 /// Measure how good answers are, on judged sets, against FTS5 and plain BM25.
@@ -439,34 +468,24 @@ pub(crate) struct Eval {
     pub(crate) seed: u64,
 }
 
-/// Answer one question of aft bench as another side would, in a process of its own.
+/// Do one piece of aft bench's work in a process of its own.
 #[derive(Args, Debug)]
 pub(crate) struct BenchTwin {
     /// The copy of an archive
     #[arg(long, value_name = "PATH")]
     pub(crate) database: PathBuf,
-    /// Who answers
-    #[arg(long, value_enum)]
-    pub(crate) side: TwinArg,
-    /// What to look for
-    #[arg(long, value_name = "QUERY", default_value = "", allow_hyphen_values = true)]
-    pub(crate) query: String,
-    /// Every word must be there
-    #[arg(long)]
-    pub(crate) all: bool,
-    /// Only this role
-    #[arg(long, allow_hyphen_values = true)]
-    pub(crate) role: Option<String>,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum TwinArg {
-    /// Nobody: builds the FTS5 index
-    Build,
-    /// FTS5
-    Fts5,
-    /// The scan
-    Scan,
+    /// Where our index of it is
+    #[arg(long, value_name = "DIR", requires = "read")]
+    pub(crate) index_dir: Option<PathBuf>,
+    /// Build this piece of a rival
+    #[arg(long, value_name = "PIECE", value_parser = piece)]
+    pub(crate) build: Option<Piece>,
+    /// Answer this question, in JSON
+    #[arg(long, value_name = "JSON")]
+    pub(crate) ask: Option<String>,
+    /// Ask these questions by threads, in JSON
+    #[arg(long, value_name = "JSON")]
+    pub(crate) read: Option<String>,
 }
 
 /// Show a session: all of it, a part, one role, or what matches a query in it.
@@ -560,6 +579,15 @@ pub(crate) struct Demo {
     /// Where to put the demo's archive and index [default: a folder in the temporary folder]
     #[arg(long, value_name = "DIR")]
     pub(crate) dir: Option<PathBuf>,
+}
+
+fn peer(text: &str) -> Result<Peer, String> {
+    let names = Peer::ALL.map(Peer::name).join(", ");
+    Peer::named(text).ok_or(format!("no rival \"{text}\"; rivals: {names}"))
+}
+
+fn piece(text: &str) -> Result<Piece, String> {
+    Piece::named(text).ok_or(format!("no piece \"{text}\""))
 }
 
 fn runs(text: &str) -> Result<usize, String> {

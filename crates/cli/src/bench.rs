@@ -6,10 +6,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use afterthought_bench::rival::{Cache, Rival};
-use afterthought_bench::{Question, Settings};
+use afterthought_bench::{Asked, Peer, Reading, Report, Settings};
 use serde_json::json;
 
-use crate::args::{Bench, BenchTwin, Global, TwinArg};
+use crate::args::{Bench, BenchTwin, Global, ReportArg};
 use crate::fail::{Failure, quoted};
 use crate::paths;
 use crate::stdout::{print_json, print_text};
@@ -21,6 +21,8 @@ pub(crate) fn run(global: &Global, args: &Bench) -> Result<u8, Failure> {
         let path = args.queries.as_ref().map(|path| path.display().to_string()).unwrap_or_default();
         Failure::Usage(format!("--queries {path}: {error}"))
     })?;
+    // Minutes of measuring must not end in a report that cannot be written.
+    let is_new = args.output.as_deref().map(writable).transpose()?.unwrap_or_default();
     let settings = Settings {
         allow_copy: options.allow_copy,
         aft: std::env::current_exe()?,
@@ -30,30 +32,70 @@ pub(crate) fn run(global: &Global, args: &Bench) -> Result<u8, Failure> {
         seed: args.seed,
         runs: args.runs,
         budget: Duration::try_from_secs_f64(args.budget).expect("the flag's parser tried the same"),
+        builds: args.builds,
         queries,
-        scan: !args.no_scan,
+        against: against(args),
         whole_process: !args.no_whole_process,
         stop: stopped_by_ctrl_c(),
     };
-    let report = afterthought_bench::run(&settings, |line| tell!("{line} …"))?;
-    if global.json {
-        print_json(&report)?;
-    } else {
-        print_text(&report.markdown())?;
+    let report = afterthought_bench::run(&settings, |line| tell!("{line} …"));
+    if let (Err(_), true, Some(path)) = (&report, is_new, &args.output) {
+        std::fs::remove_file(path)?;
     }
+    let report = report?;
+    let form = args.report.unwrap_or(if global.json { ReportArg::Json } else { ReportArg::Md });
+    hand_over(&report, form, args.output.as_deref())?;
     Ok(0)
 }
 
-/// Answers as another side.
-pub(crate) fn twin(args: &BenchTwin) -> Result<u8, Failure> {
-    let question = Question { query: args.query.clone(), all: args.all, role: args.role.clone() };
-    let rival = || Rival::open(&args.database, Cache::Shipped);
-    match args.side {
-        TwinArg::Build => {
-            print_json(&json!({ "optimize_s": Rival::build(&args.database)?.optimize()? }))?;
+/// Returns each rival once, in the order of reports.
+fn against(args: &Bench) -> Vec<Peer> {
+    let is_asked = |peer: &Peer| args.against.contains(peer) && !(args.no_scan && *peer == Peer::Scan);
+    Peer::ALL.into_iter().filter(is_asked).collect()
+}
+
+/// Makes sure that a file can be written. Returns whether it was not there before.
+fn writable(path: &Path) -> Result<bool, Failure> {
+    let is_new = !path.exists();
+    let opened = std::fs::OpenOptions::new().append(true).create(true).open(path);
+    opened.map(|_| is_new).map_err(|error| Failure::Usage(format!("--output {}: {error}", path.display())))
+}
+
+fn hand_over(report: &Report, form: ReportArg, file: Option<&Path>) -> Result<(), Failure> {
+    let text = match form {
+        ReportArg::Html => report.html()?,
+        ReportArg::Md => report.markdown(),
+        ReportArg::Json => serde_json::to_string(report).map_err(std::io::Error::from)? + "\n",
+    };
+    match file {
+        Some(path) => {
+            std::fs::write(path, text)?;
+            tell!("written to {}", path.display());
         }
-        TwinArg::Fts5 => print_json(&rival()?.fts5(&question)?)?,
-        TwinArg::Scan => print_json(&rival()?.scan(&question)?)?,
+        None if form == ReportArg::Json => print_json(report)?,
+        None => print_text(&text)?,
+    }
+    Ok(())
+}
+
+/// Does one piece of the work.
+pub(crate) fn twin(args: &BenchTwin) -> Result<u8, Failure> {
+    let parsed = |error: serde_json::Error| Failure::Usage(format!("bench-twin: {error}"));
+    if let Some(piece) = args.build {
+        let rival = Rival::open(&args.database, Cache::Large)?;
+        rival.build_piece(piece)?;
+        print_json(&json!({ "optimize_s": rival.optimize_piece(piece)? }))?;
+    }
+    if let Some(asked) = &args.ask {
+        let asked: Asked = serde_json::from_str(asked).map_err(parsed)?;
+        if let Some((cache, way)) = asked.way {
+            print_json(&Rival::open(&args.database, cache)?.ask(&asked.question, way)?)?;
+        }
+    }
+    if let Some(reading) = &args.read {
+        let reading: Reading = serde_json::from_str(reading).map_err(parsed)?;
+        let index = args.index_dir.clone().unwrap_or_default();
+        print_json(&afterthought_bench::read(&args.database, &index, &reading)?)?;
     }
     Ok(0)
 }
