@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::archive::Stamp;
 use crate::index::replace_file;
-use crate::limits::{SIGNATURES_AGE_S_MAX, SIGNATURES_CHEAP_MS};
+use crate::limits::{SIGNATURES_AGE_FACTOR, SIGNATURES_AGE_S_MAX, SIGNATURES_CHEAP_MS};
 use crate::model::Checkpoint;
 
 /// What the last check saw.
@@ -56,6 +56,8 @@ impl Note {
 
     /// Tells whether a search should compare every session's rows.
     pub(super) fn comparison_due(&self, now_ms: i64) -> bool {
-        self.compare_took_ms < SIGNATURES_CHEAP_MS || now_ms - self.compared_ms > SIGNATURES_AGE_S_MAX * 1_000
+        let rest_ms = self.compare_took_ms.saturating_mul(SIGNATURES_AGE_FACTOR);
+        let age_ms_max = i64::try_from(rest_ms).unwrap_or(i64::MAX).max(SIGNATURES_AGE_S_MAX * 1_000);
+        self.compare_took_ms < SIGNATURES_CHEAP_MS || now_ms.saturating_sub(self.compared_ms) > age_ms_max
     }
 }
