@@ -115,10 +115,12 @@ pub const ARCHIVE_IDLE_MAX: usize = 4;
 
 /// A full comparison of archive and index that took less than this repeats at every search, in ms.
 pub const SIGNATURES_CHEAP_MS: u64 = 50;
-/// Otherwise it repeats when the last one is older than this, in seconds,
+/// Otherwise it repeats when the last one is older than this, in seconds.
 pub const SIGNATURES_AGE_S_MAX: i64 = 60;
-/// and than so many times what it took: in a large archive few searches wait for one.
-pub const SIGNATURES_AGE_FACTOR: u64 = 200;
+/// One that took longer than this, in ms, no search waits for: millions of rows,
+pub const SIGNATURES_DEAR_MS: u64 = 500;
+/// unless the last one is older than this, in seconds; `aft index` and `aft watch` do it before.
+pub const SIGNATURES_DEAR_AGE_S_MAX: i64 = 24 * 60 * 60;
 /// Time between two looks at the files of an archive that is followed, in milliseconds.
 pub const FOLLOW_POLL_MS: u64 = 250;
 /// Every session's rows are compared when a followed archive has been quiet this long, in milliseconds.
