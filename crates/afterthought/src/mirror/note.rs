@@ -60,7 +60,7 @@ impl Note {
     pub(super) fn comparison_due(&self, now_ms: i64) -> bool {
         let age_s_max = match self.compare_took_ms {
             ..SIGNATURES_CHEAP_MS => return true,
-            ..SIGNATURES_DEAR_MS => SIGNATURES_AGE_S_MAX,
+            SIGNATURES_CHEAP_MS..SIGNATURES_DEAR_MS => SIGNATURES_AGE_S_MAX,
             _ => SIGNATURES_DEAR_AGE_S_MAX,
         };
         now_ms.saturating_sub(self.compared_ms) > age_s_max * 1_000
