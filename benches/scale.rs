@@ -278,16 +278,16 @@ impl Line {
 }
 
 fn print_table(lines: &[Line]) {
-    print!("\n| rows |");
-    lines.iter().for_each(|line| print!(" {} |", line.rows));
-    print!("\n|---|{}\n| text, MB |", "---:|".repeat(lines.len()));
-    lines.iter().for_each(|line| print!(" {:.0} |", line.text_mb));
-    println!();
+    let row = |of: &dyn Fn(&Line) -> String| {
+        let cells: Vec<String> = lines.iter().map(of).collect();
+        format!(" {} |", cells.join(" | "))
+    };
+    println!("\n| rows |{}", row(&|line| line.rows.to_string()));
+    println!("|---|{}", "---:|".repeat(lines.len()));
+    println!("| text, MB |{}", row(&|line| format!("{:.0}", line.text_mb)));
     for (at, (name, unit)) in COSTS.iter().enumerate() {
         let unit = if unit.is_empty() { String::new() } else { format!(", {unit}") };
-        print!("| {name}{unit} |");
-        lines.iter().for_each(|line| print!(" {:.1} |", line.costs[at]));
-        println!();
+        println!("| {name}{unit} |{}", row(&|line| format!("{:.1}", line.costs[at])));
     }
 }
 
