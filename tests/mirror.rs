@@ -68,9 +68,11 @@ fn an_unchanged_archive_is_not_opened() {
     let file = File::options().write(true).open(mirrored.fixture.archive()).expect("the archive");
     file.set_modified(hour_ago).expect("a time in the past");
     sync(&mirrored.engine);
-    match mirrored.engine.freshen(Level::Quick, Duration::MAX, |_| {}).expect("a sync") {
-        Freshness::Fresh(report) => assert!(report.unchanged, "{report:?}"),
-        other => panic!("{other:?}"),
+    for (level, unchanged) in [(Level::Quick, true), (Level::Full, true), (Level::Deep, false)] {
+        match mirrored.engine.freshen(level, Duration::MAX, |_| {}).expect("a sync") {
+            Freshness::Fresh(report) => assert_eq!(report.unchanged, unchanged, "{level:?} {report:?}"),
+            other => panic!("{other:?}"),
+        }
     }
 }
 

@@ -37,6 +37,9 @@ struct Arguments {
     /// Decides all text, lengths and times
     #[arg(long, default_value_t = 7)]
     seed: u64,
+    /// Scale the length of every text by this: ten million rows at 0.2 take about 6 GB
+    #[arg(long, value_name = "FACTOR", default_value_t = 1.0, value_parser = factor)]
+    lengths: f64,
     /// Also fill the agent's own full-text tables: several times the size and the time
     #[arg(long)]
     fts: bool,
@@ -126,8 +129,20 @@ fn plan(arguments: &Arguments) -> Plan {
             Schema::V30 => Shape::V30,
         },
         fts: if arguments.fts { Fts::Hermes } else { Fts::None },
+        lengths_per_mille: per_mille(arguments.lengths),
         ..Plan::new(arguments.rows, arguments.seed)
     }
+}
+
+fn factor(text: &str) -> Result<f64, String> {
+    let factor: f64 = text.parse().map_err(|_| "not a number".to_owned())?;
+    if (0.01..=10.0).contains(&factor) { Ok(factor) } else { Err("not in 0.01..=10".to_owned()) }
+}
+
+fn per_mille(factor: f64) -> u64 {
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "10 to 10,000")]
+    let per_mille = (factor * 1_000.0).round() as u64;
+    per_mille
 }
 
 fn write_json(path: &Path, value: &serde_json::Value) -> Result<(), Box<dyn Error>> {

@@ -61,13 +61,15 @@ pub struct Plan {
     pub seed: u64,
     /// The agent's own full-text tables; they double the file and take most of the time.
     pub fts: Fts,
+    /// Scales the length of every text, in thousandths: how many rows fit a disk.
+    pub lengths_per_mille: u64,
 }
 
 impl Plan {
     /// Returns a plan of mix A in the newest released schema, without full-text tables.
     #[must_use]
     pub fn new(rows: u64, seed: u64) -> Plan {
-        Plan { mix: Mix::A, schema: Shape::V22, rows, seed, fts: Fts::None }
+        Plan { mix: Mix::A, schema: Shape::V22, rows, seed, fts: Fts::None, lengths_per_mille: 1_000 }
     }
 }
 

@@ -88,15 +88,17 @@ pub const WRITER_QUEUE_MAX: usize = 64;
 /// Text on its way from the archive to the index, in bytes. One larger row passes alone.
 pub const WRITER_BYTES_IN_FLIGHT_MAX: usize = 64 * 1024 * 1024;
 /// Memory of one indexing thread before it writes a segment, in bytes.
-pub const WRITER_ARENA_BYTES: usize = 96 * 1024 * 1024;
+pub const WRITER_ARENA_BYTES: usize = 128 * 1024 * 1024;
 /// The same where a few documents are indexed in memory; the least that tantivy takes.
 pub const WRITER_ARENA_BYTES_SMALL: usize = 15_000_000;
 /// Threads that merge segments: small merges need not wait for a large one.
 pub const MERGE_THREADS: usize = 2;
 /// Threads that analyze text.
 pub const WRITER_THREADS: usize = 2;
-/// Longest time between two commits of a long sync, in milliseconds.
-pub const COMMIT_AGE_MS_MAX: u128 = 4_000;
+/// Time between two commits of a sync, in milliseconds; of a long one half of what it took so far.
+pub const COMMIT_AGE_MS_MIN: u128 = 4_000;
+/// Longest time between two commits of a sync, in milliseconds.
+pub const COMMIT_AGE_MS_MAX: u128 = 60_000;
 /// The same for the first commit: a new index should soon answer something.
 pub const COMMIT_FIRST_MS_MAX: u128 = 1_000;
 
@@ -117,6 +119,10 @@ pub const ARCHIVE_IDLE_MAX: usize = 4;
 pub const SIGNATURES_CHEAP_MS: u64 = 50;
 /// Otherwise it repeats when the last one is older than this, in seconds.
 pub const SIGNATURES_AGE_S_MAX: i64 = 60;
+/// One that took longer than this, in ms, no search waits for: millions of rows,
+pub const SIGNATURES_DEAR_MS: u64 = 500;
+/// unless the last one is older than this, in seconds; `aft index` and `aft watch` do it before.
+pub const SIGNATURES_DEAR_AGE_S_MAX: i64 = 24 * 60 * 60;
 /// Time between two looks at the files of an archive that is followed, in milliseconds.
 pub const FOLLOW_POLL_MS: u64 = 250;
 /// Every session's rows are compared when a followed archive has been quiet this long, in milliseconds.

@@ -77,20 +77,21 @@ struct Tables {
 }
 
 impl Tables {
-    fn new(mix: Mix, random: &mut Random) -> Tables {
+    fn new(plan: &Plan, random: &mut Random) -> Tables {
         let mut table = |points| Lengths::new(points, random.bits());
-        let (output, session, stretch) = match mix {
+        let scale = plan.lengths_per_mille;
+        let (output, session, stretch) = match plan.mix {
             // The mean of the published reasoning, 1,558, over the table's.
             Mix::A => (lengths::OUTPUT_A, lengths::SESSION, 3_460),
             Mix::B => (lengths::OUTPUT, lengths::SESSION_B, 1_000),
         };
         Tables {
-            user: table(lengths::USER),
-            note: table(lengths::NOTE),
-            answer: table(lengths::ANSWER),
-            reasoning: table(lengths::REASONING).stretched(stretch),
-            arguments: table(lengths::ARGUMENTS),
-            output: table(output),
+            user: table(lengths::USER).stretched(scale),
+            note: table(lengths::NOTE).stretched(scale),
+            answer: table(lengths::ANSWER).stretched(scale),
+            reasoning: table(lengths::REASONING).stretched(stretch * scale / 1_000),
+            arguments: table(lengths::ARGUMENTS).stretched(scale),
+            output: table(output).stretched(scale),
             session: table(session),
             calls: table(lengths::CALLS),
         }
@@ -129,7 +130,7 @@ impl Stream {
             Mix::B => (FIGURES_B, 26),
         };
         Stream {
-            tables: Tables::new(plan.mix, &mut random),
+            tables: Tables::new(plan, &mut random),
             random,
             text: Text::new(plan.seed),
             echo: Echo::default(),
@@ -256,7 +257,8 @@ impl Stream {
         for _ in 0..self.calls_at_once().min(calls_max) {
             let (arguments, mut output) = (self.tables.arguments.next(), self.tables.output.next());
             if self.rows_written() >= self.long_due {
-                output = LONG_CHARS[self.long_count % LONG_CHARS.len()];
+                output = LONG_CHARS[self.long_count % LONG_CHARS.len()] * self.report.plan.lengths_per_mille
+                    / 1_000;
                 self.long_count += 1;
                 self.long_due = self.rows_written() + LONG_GAP_ROWS;
             }

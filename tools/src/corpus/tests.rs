@@ -42,6 +42,16 @@ fn per_mille(part: u64, whole: u64) -> u64 {
 }
 
 #[test]
+fn shorter_texts_leave_rows_and_shares() {
+    let short = Made::new(&Plan { lengths_per_mille: 200, ..Plan::new(9_000, 7) });
+    assert_eq!(short.report.summary.messages, A.report.summary.messages);
+    let share = per_mille(short.report.bytes_content, A.report.bytes_content);
+    assert!((180..=230).contains(&share), "{share}");
+    let reasoning = per_mille(short.report.summary.with_reasoning, A.report.summary.with_reasoning);
+    assert!((990..=1_010).contains(&reasoning), "{reasoning}");
+}
+
+#[test]
 fn same_plan_same_bytes() {
     for (mix, schema) in
         [(Mix::A, Shape::V6), (Mix::A, Shape::V22), (Mix::B, Shape::V11), (Mix::B, Shape::V30)]

@@ -27,6 +27,9 @@ const SEGMENT_DOCS_SMALL: u32 = 1_000;
 /// So many segments of one level become one: fewer would be rewritten more often, more make a search
 /// look into more of them.
 const SEGMENTS_MERGED_MIN: usize = 5;
+/// How far the sizes in one level lie apart, as a power of two: nearly threefold. A build's commits come
+/// further and further apart, and narrow levels would leave its segments lying.
+const LEVEL_LOG_SIZE: f64 = 1.5;
 
 /// The writer of one index; holds its lock until dropped.
 ///
@@ -83,6 +86,7 @@ impl Writer {
         let mut policy = LogMergePolicy::default();
         policy.set_min_num_segments(SEGMENTS_MERGED_MIN);
         policy.set_min_layer_size(SEGMENT_DOCS_SMALL);
+        policy.set_level_log_size(LEVEL_LOG_SIZE);
         policy.set_del_docs_ratio_before_merge(DELETED_SHARE_MAX);
         inner.set_merge_policy(Box::new(NoMergePolicy));
         // A new writer numbers its operations from the last commit's own number on. A merge that runs

@@ -33,7 +33,7 @@ pub enum Level {
     /// What a search does: nothing if the files' stamp is the same; else the rows above the last
     /// one and the session rows; a full comparison when that is cheap or due.
     Quick,
-    /// Always compares every session's rows.
+    /// Compares every session's rows, unless that was done and nobody wrote to the files since.
     Full,
     /// Also reads every row, and compares what it says with what was indexed: sees edits in place, and
     /// flips of flags that no signature holds. Costs a pass over the archive's text.

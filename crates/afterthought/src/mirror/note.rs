@@ -7,7 +7,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::archive::Stamp;
 use crate::index::replace_file;
-use crate::limits::{SIGNATURES_AGE_S_MAX, SIGNATURES_CHEAP_MS};
+use crate::limits::{
+    SIGNATURES_AGE_S_MAX, SIGNATURES_CHEAP_MS, SIGNATURES_DEAR_AGE_S_MAX, SIGNATURES_DEAR_MS,
+};
 use crate::model::Checkpoint;
 
 /// What the last check saw.
@@ -56,6 +58,36 @@ impl Note {
 
     /// Tells whether a search should compare every session's rows.
     pub(super) fn comparison_due(&self, now_ms: i64) -> bool {
-        self.compare_took_ms < SIGNATURES_CHEAP_MS || now_ms - self.compared_ms > SIGNATURES_AGE_S_MAX * 1_000
+        let age_s_max = match self.compare_took_ms {
+            ..SIGNATURES_CHEAP_MS => return true,
+            SIGNATURES_CHEAP_MS..SIGNATURES_DEAR_MS => SIGNATURES_AGE_S_MAX,
+            _ => SIGNATURES_DEAR_AGE_S_MAX,
+        };
+        now_ms.saturating_sub(self.compared_ms) > age_s_max * 1_000
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(took_ms: u64, age_s: i64, is_due: bool) {
+        let json = serde_json::json!({
+            "stamp": {"db": {"device": 0, "inode": 0, "bytes": 0, "modified_s": 0, "modified_ns": 0},
+                      "db_header": [], "wal_header": []},
+            "stamped_ms": 0, "committed_ms": 0, "compared_ms": 0, "compare_took_ms": took_ms, "full": true,
+        });
+        let note: Note = serde_json::from_value(json).expect("a note");
+        assert_eq!(note.comparison_due(age_s * 1_000 + 1), is_due, "{took_ms} ms, {age_s} s ago");
+    }
+
+    #[test]
+    fn what_is_dear_is_compared_seldom() {
+        check(10, 0, true);
+        check(100, 59, false);
+        check(100, 60, true);
+        check(2_000, 60 * 60, false);
+        check(2_000, 24 * 60 * 60, true);
     }
 }

@@ -1,6 +1,7 @@
 //! Compares archive and index, cheaply first, and says which sessions need work. Reads no text.
 
 use std::collections::{HashMap, HashSet};
+use std::panic::resume_unwind;
 
 use crate::archive::{RawId, View};
 use crate::error::Result;
@@ -50,9 +51,11 @@ impl Plan {
     /// is seen. One pass over a covering index of the archive, one over three columns of ours.
     /// With `deep`, every session that has rows is looked into, whatever its signature says.
     pub(super) fn full(view: &View<'_>, snapshot: &Snapshot, deep: bool) -> Result<Self> {
-        let known = snapshot.known_sessions()?;
-        let sums = snapshot.sums()?;
-        let signatures = view.signatures()?;
+        let (ours, theirs) = both(
+            || Ok((snapshot.known_sessions()?, snapshot.sums()?)),
+            || Ok((view.signatures()?, view.sessions()?)),
+        )?;
+        let ((known, sums), (signatures, sessions)) = (ours, theirs);
         let mut plan = Self {
             id_max: signatures.iter().map(|signature| signature.id_max).max().unwrap_or(0),
             deep,
@@ -67,7 +70,6 @@ impl Plan {
             }
             with_rows.insert(signature.session_id);
         }
-        let sessions = view.sessions()?;
         let with_row: HashSet<_> = sessions.iter().map(|session| session.id.as_str()).collect();
         for (id, session) in known.iter().filter(|(id, _)| !with_rows.contains(*id)) {
             if !with_row.contains(id.as_str()) {
@@ -96,10 +98,12 @@ impl Plan {
     /// and takes the full look where a session row went; leaves what happened inside older rows to
     /// [`Plan::full`].
     pub(super) fn tail(view: &View<'_>, snapshot: &Snapshot) -> Result<Self> {
-        let known = snapshot.known_sessions()?;
-        let mut plan = Self { id_max: snapshot.checkpoint().id_max, ..Self::default() };
+        let id_max = snapshot.checkpoint().id_max;
+        let (known, (tail, sessions)) =
+            both(|| snapshot.known_sessions(), || Ok((view.tail(id_max)?, view.sessions()?)))?;
+        let mut plan = Self { id_max, ..Self::default() };
         let mut new_rows: HashMap<String, (Vec<RawId>, u64, i64)> = HashMap::new();
-        for (id, session_id, raw_id) in view.tail(snapshot.checkpoint().id_max)? {
+        for (id, session_id, raw_id) in tail {
             plan.id_max = plan.id_max.max(id);
             let (raw_ids, rows, id_max) = new_rows.entry(session_id).or_default();
             if !raw_ids.contains(&raw_id) {
@@ -107,7 +111,6 @@ impl Plan {
             }
             (*rows, *id_max) = (*rows + 1, (*id_max).max(id));
         }
-        let sessions = view.sessions()?;
         let with_row: HashSet<_> = sessions.iter().map(|session| session.id.as_str()).collect();
         // A session whose row went took its messages along, or left them without one; and an id that is
         // no text may have rows under other forms of it. Both are rare, and only the full look is sure.
@@ -156,6 +159,20 @@ impl Plan {
         };
         self.sessions.extend(sessions.into_iter().filter(changed));
     }
+}
+
+/// Reads index and archive side by side: in a large archive both take long.
+fn both<T: Send, U>(
+    ours: impl FnOnce() -> Result<T> + Send,
+    theirs: impl FnOnce() -> Result<U>,
+) -> Result<(T, U)> {
+    std::thread::scope(|scope| {
+        let ours = scope.spawn(ours);
+        let theirs = theirs();
+        // Garbled files make it panic: whoever called tells what of.
+        let ours = ours.join().unwrap_or_else(|panic| resume_unwind(panic));
+        Ok((ours?, theirs?))
+    })
 }
 
 /// A session that only its messages tell of.

@@ -10,7 +10,9 @@ use parking_lot::Mutex;
 use crate::archive::{Archive, Stamp};
 use crate::error::Result;
 use crate::index::{FORMAT, Folder, KnownSession, Merged, Snapshot, Store, Writer};
-use crate::limits::{BATCH_BYTES_MAX, BATCH_ROWS_MAX, COMMIT_AGE_MS_MAX, COMMIT_FIRST_MS_MAX};
+use crate::limits::{
+    BATCH_BYTES_MAX, BATCH_ROWS_MAX, COMMIT_AGE_MS_MAX, COMMIT_AGE_MS_MIN, COMMIT_FIRST_MS_MAX,
+};
 use crate::model::{Checkpoint, Message, SyncStats};
 use crate::text;
 use crate::time::now_ms;
@@ -158,7 +160,9 @@ impl Syncer {
         let due = known.as_ref().is_none_or(|note| note.comparison_due(now_ms()));
         let is_changed = known.as_ref().is_none_or(|note| note.stamp != stamp);
         let full = level != Level::Quick || !snapshot.checkpoint().complete || due;
-        if level == Level::Quick && same && (known.is_some_and(|note| note.full) || !full) {
+        // Of files that nobody wrote to, what was compared once is known.
+        let is_compared = known.as_ref().is_some_and(|note| note.full);
+        if same && level != Level::Deep && (is_compared || !full) {
             return Ok(None);
         }
         let began = Instant::now();
@@ -372,6 +376,7 @@ struct Work {
     /// Ids written by this sync, where the index held something before it.
     written: HashSet<i64>,
     stats: SyncStats,
+    began: Instant,
     committed: Instant,
 }
 
@@ -388,6 +393,7 @@ impl Work {
             new_ords: HashMap::new(),
             written: HashSet::new(),
             stats: SyncStats { rows_sampled: plan.rows_sampled, ..SyncStats::default() },
+            began: Instant::now(),
             committed: Instant::now(),
         }
     }
@@ -436,8 +442,14 @@ impl Work {
         Ok(())
     }
 
+    /// Tells whether to commit. Every commit cuts the segments under way, and merges put them together
+    /// again: a long build commits seldom, and still loses a third of its work at most.
     fn commit_due(&self) -> bool {
-        let age_max = if self.checkpoint.committed_ms == 0 { COMMIT_FIRST_MS_MAX } else { COMMIT_AGE_MS_MAX };
+        if self.checkpoint.committed_ms == 0 {
+            return self.committed.elapsed().as_millis() >= COMMIT_FIRST_MS_MAX;
+        }
+        let age_max =
+            ((self.committed - self.began).as_millis() / 2).clamp(COMMIT_AGE_MS_MIN, COMMIT_AGE_MS_MAX);
         self.committed.elapsed().as_millis() >= age_max
     }
 
