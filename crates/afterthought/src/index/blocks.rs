@@ -83,7 +83,9 @@ impl Bits {
     #[inline]
     #[must_use]
     pub fn count_within(&self, from: usize, to: usize) -> u64 {
-        (from / 64..to.div_ceil(64)).map(|word| u64::from(self.word_within(word, from, to).count_ones())).sum()
+        (from / 64..to.div_ceil(64))
+            .map(|word| u64::from(self.word_within(word, from, to).count_ones()))
+            .sum()
     }
 
     /// Visits the places of those in a stretch, in order.
@@ -145,6 +147,9 @@ pub struct Times {
     pub some_unknown: bool,
 }
 
+/// Ordinals of roles, with those who have them.
+type Roles = Box<[(u64, Bits)]>;
+
 /// What searches read of a block's documents.
 pub struct Block {
     /// Those that were not deleted.
@@ -160,8 +165,8 @@ pub struct Block {
     /// All of them, by neighbours of one session.
     pub stretches: Box<[Stretch]>,
     times: OnceLock<Times>,
-    /// Ordinals of roles, with those who have them.
-    roles: OnceLock<Option<Box<[(u64, Bits)]>>>,
+    /// Nobody, where there are too many roles to know them all.
+    roles: OnceLock<Option<Roles>>,
 }
 
 impl Block {
@@ -206,11 +211,7 @@ impl Block {
             let mut values = vec![0_i64; docs];
             columns.timestamp.get_range(u64::from(from), &mut values);
             let known = || values.iter().copied().filter(|time| *time != NO_TIME);
-            Times {
-                earliest: known().min(),
-                latest: known().max(),
-                some_unknown: values.contains(&NO_TIME),
-            }
+            Times { earliest: known().min(), latest: known().max(), some_unknown: values.contains(&NO_TIME) }
         })
     }
 
@@ -277,6 +278,7 @@ impl Blocks {
     }
 
     /// Returns a block, read from the columns the first time.
+    #[must_use]
     pub fn get(&self, segment: &SegmentReader, columns: &SegmentColumns, number: usize) -> &Block {
         self.0[number].get_or_init(|| Block::read(segment, columns, number))
     }

@@ -127,7 +127,22 @@ impl<'a> Ranked<'a> {
         let reach = reach_of_session + most(&pairs);
         let is_phrase = |list: &List| matches!(list.sought, Sought::Phrase(..));
         let reads_positions = !pairs.is_empty() || plan.lists.iter().chain(&plan.excluded).any(is_phrase);
-        Ok(Self { dictionaries, reach_of_session, reach, reads_positions, plan, terms, lists, pairs, bonuses, excluded, telling, is_any_wanted, order, request })
+        Ok(Self {
+            dictionaries,
+            plan,
+            lists,
+            pairs,
+            bonuses,
+            excluded,
+            terms,
+            telling,
+            reach_of_session,
+            reach,
+            reads_positions,
+            is_any_wanted,
+            order,
+            request,
+        })
     }
 
     /// Returns about how many postings a search reads.
@@ -138,7 +153,7 @@ impl<'a> Ranked<'a> {
             sum += match &list.list.sought {
                 Sought::Token(token) => documents(token)?,
                 Sought::Forms(forms) => {
-                    let each = forms.forms.iter().map(|(token, _)| documents(token));
+                    let each = forms.tokens.iter().map(|(token, _)| documents(token));
                     each.sum::<Result<u64>>()?
                 }
                 Sought::Phrase(phrase, _) => {
@@ -178,7 +193,11 @@ impl<'a> Ranked<'a> {
     /// Returns the terms that a document or a session holds with these scores by list.
     #[inline]
     pub(super) fn terms_of(&self, scores: &[f32]) -> u64 {
-        let held = self.terms.iter().zip(scores).map(|(terms, score)| terms & u64::from(*score > 0.0).wrapping_neg());
+        let held = self
+            .terms
+            .iter()
+            .zip(scores)
+            .map(|(terms, score)| terms & u64::from(*score > 0.0).wrapping_neg());
         held.fold(0, |held, terms| held | terms)
     }
 }
@@ -202,7 +221,7 @@ fn is_known(snapshot: &Snapshot, list: &List, fields: &[(Field, f32)]) -> Result
     let is_held = |token: &String| any(fields.clone().map(|field| snapshot.has_word(field, token)));
     match &list.sought {
         Sought::Token(token) => is_held(token),
-        Sought::Forms(forms) => any(forms.forms.iter().map(|(token, _)| is_held(token))),
+        Sought::Forms(forms) => any(forms.tokens.iter().map(|(token, _)| is_held(token))),
         Sought::Sessions(_, sessions) => any(sessions.iter().map(|session| snapshot.holds(session))),
         Sought::Pattern(..) => Ok(false),
         Sought::Phrase(phrase, _) => {
@@ -236,7 +255,7 @@ fn rarity(dictionaries: &Dictionaries<'_>, list: &List, fields: &[(Field, f32, N
     match &list.sought {
         Sought::Token(token) => Ok(one(most(&mut std::iter::once(token))?)),
         // Documents with several forms count several times here, which makes a frequent word more so.
-        Sought::Forms(forms) => Ok(one(most(&mut forms.forms.iter().map(|(token, _)| token))?)),
+        Sought::Forms(forms) => Ok(one(most(&mut forms.tokens.iter().map(|(token, _)| token))?)),
         Sought::Sessions(_, sessions) => {
             let each = sessions.iter().map(|session| searcher.doc_freq(session).map_err(failed));
             Ok(one(each.sum::<Result<u64>>()?.min(documents)))
@@ -398,11 +417,13 @@ impl<'a> Pass<'_, 'a> {
     /// Tallies every share of the segments, each in a thread of its own. Returns the segments by number.
     fn over(&self, shares: &[Vec<usize>], work: &mut Work) -> Result<(Tally, Vec<Scan<'a>>)> {
         let done: Vec<Result<Share<'a>>> = std::thread::scope(|scope| {
-            let (own, others) = shares.split_first().map_or((&[][..], &[][..]), |(own, others)| (own, others));
+            let (own, others) =
+                shares.split_first().map_or((&[][..], &[][..]), |(own, others)| (own, others));
             let others: Vec<_> = others.iter().map(|share| scope.spawn(|| self.tally(share))).collect();
             let own = self.tally(own);
             // A panic goes on here, and is caught where others are.
-            let join = |thread: ScopedJoinHandle<'_, _>| thread.join().unwrap_or_else(|panic| resume_unwind(panic));
+            let join =
+                |thread: ScopedJoinHandle<'_, _>| thread.join().unwrap_or_else(|panic| resume_unwind(panic));
             std::iter::once(own).chain(others.into_iter().map(join)).collect()
         });
         let mut all: Option<Tally> = None;
@@ -443,7 +464,8 @@ type Share<'a> = (Tally, Vec<(usize, Scan<'a>)>, Work);
 fn shares(snapshot: &Snapshot, ranked: &Ranked<'_>) -> Result<Vec<Vec<usize>>> {
     let segments = snapshot.searcher().segment_readers();
     let threads = std::thread::available_parallelism().map_or(1, usize::from).min(SEARCH_THREADS_MAX);
-    let threads = if ranked.postings()? < SHARED_POSTINGS_MIN { 1 } else { threads.min(segments.len().max(1)) };
+    let threads =
+        if ranked.postings()? < SHARED_POSTINGS_MIN { 1 } else { threads.min(segments.len().max(1)) };
     let mut shares: Vec<(u64, Vec<usize>)> = vec![(0, Vec::new()); threads];
     let mut by_size: Vec<usize> = (0..segments.len()).collect();
     by_size.sort_by_key(|ord| std::cmp::Reverse(segments[*ord].max_doc()));

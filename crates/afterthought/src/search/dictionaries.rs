@@ -73,9 +73,7 @@ impl<'a> Dictionaries<'a> {
     ) -> Result<Option<BlockSegmentPostings>> {
         let entries = self.entries(field, token)?;
         let Some(index) = &self.indexes(field)?[segment] else { return Ok(None) };
-        let open = |entry| {
-            index.read_block_postings_from_terminfo(entry, IndexRecordOption::WithFreqs)
-        };
+        let open = |entry| index.read_block_postings_from_terminfo(entry, IndexRecordOption::WithFreqs);
         entries[segment].as_ref().map(open).transpose().map_err(|error| failed(error.into()))
     }
 
@@ -92,7 +90,11 @@ impl<'a> Dictionaries<'a> {
             let postings = index.read_block_postings_from_terminfo(entry, IndexRecordOption::WithFreqs)?;
             Ok((postings, *weight))
         };
-        entries[segment].iter().map(open).collect::<std::io::Result<_>>().map_err(|error| failed(error.into()))
+        entries[segment]
+            .iter()
+            .map(open)
+            .collect::<std::io::Result<_>>()
+            .map_err(|error| failed(error.into()))
     }
 
     fn form_entries(&self, field: Field, forms: &Forms) -> Result<FormEntries> {
@@ -101,7 +103,7 @@ impl<'a> Dictionaries<'a> {
             return Ok(Arc::clone(entries));
         }
         let mut by_segment = vec![Vec::new(); self.snapshot.segments()];
-        for (token, weight) in &forms.forms {
+        for (token, weight) in &forms.tokens {
             for (held, entry) in by_segment.iter_mut().zip(&*self.entries(field, token)?) {
                 held.extend(entry.clone().map(|entry| (entry, *weight)));
             }
@@ -120,9 +122,7 @@ impl<'a> Dictionaries<'a> {
     ) -> Result<Option<SegmentPostings>> {
         let entries = self.entries(field, token)?;
         let Some(index) = &self.indexes(field)?[segment] else { return Ok(None) };
-        let open = |entry| {
-            index.read_postings_from_terminfo(entry, IndexRecordOption::WithFreqsAndPositions)
-        };
+        let open = |entry| index.read_postings_from_terminfo(entry, IndexRecordOption::WithFreqsAndPositions);
         entries[segment].as_ref().map(open).transpose().map_err(|error| failed(error.into()))
     }
 

@@ -172,7 +172,9 @@ impl FacetCounts {
         }
         self.sessions.iter_mut().zip(&other.sessions).for_each(|(count, more)| *count += more);
         for (names, others) in [(&mut self.roles, other.roles), (&mut self.tools, other.tools)] {
-            others.into_iter().for_each(|(name, count)| *names.entry(name).or_default() += count);
+            for (name, count) in others {
+                *names.entry(name).or_default() += count;
+            }
         }
         other.days.into_iter().for_each(|(day, count)| *self.days.entry(day).or_default() += count);
     }

@@ -8,9 +8,7 @@ use tantivy::columnar::Column;
 use tantivy::{DocId, SegmentReader};
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::index::{
-    BLOCK_DOCS, Bits, Block, NO_TIME, SegmentColumns, Snapshot, Times, failed, flag,
-};
+use crate::index::{BLOCK_DOCS, Bits, Block, NO_TIME, SegmentColumns, Snapshot, Times, failed, flag};
 use crate::model::Warning;
 
 use super::lineage::{Link, conversation};

@@ -45,7 +45,7 @@ pub(super) struct Forms {
     /// As typed.
     pub(super) label: String,
     /// Tokens with weights of at most 1.
-    pub(super) forms: Vec<(String, f32)>,
+    pub(super) tokens: Vec<(String, f32)>,
     /// No other forms of the search have it.
     pub(super) number: usize,
 }
@@ -83,7 +83,7 @@ impl Plan {
             }
             list.sought = match (pattern, forms.len()) {
                 (Pattern::Word(word, _), 1) => Sought::Token(word.clone()),
-                _ => Sought::Forms(Forms { label: label.clone(), forms, number }),
+                _ => Sought::Forms(Forms { label: label.clone(), tokens: forms, number }),
             };
         }
         let found =

@@ -46,7 +46,8 @@ impl Norms {
     /// Measures a field over the whole snapshot.
     pub(super) fn of(dictionaries: &Dictionaries<'_>, field: Field) -> Result<Self> {
         let snapshot = dictionaries.snapshot;
-        let tokens: u64 = dictionaries.indexes(field)?.iter().flatten().map(|index| index.total_num_tokens()).sum();
+        let tokens: u64 =
+            dictionaries.indexes(field)?.iter().flatten().map(|index| index.total_num_tokens()).sum();
         let has = tantivy::Term::from_field_u64(snapshot.fields().has, field as u64);
         let documents = snapshot.searcher().doc_freq(&has).map_err(failed)?;
         #[expect(clippy::cast_precision_loss, reason = "an average")]

@@ -23,7 +23,9 @@ impl Most {
     /// Says of every pair of a plan what it can add. Each comes once for every field it is ranked in.
     pub(super) fn of(pairs: &[RankedList<'_>], lists: &[RankedList<'_>]) -> Vec<Self> {
         let by_pair = pairs.chunk_by(|a, b| a.number == b.number);
-        by_pair.map(|fields| Self::of_words(fields, lists).unwrap_or_else(|| Self::of_terms(fields))).collect()
+        by_pair
+            .map(|fields| Self::of_words(fields, lists).unwrap_or_else(|| Self::of_terms(fields)))
+            .collect()
     }
 
     fn of_words(fields: &[RankedList<'_>], lists: &[RankedList<'_>]) -> Option<Self> {
@@ -68,7 +70,7 @@ pub(super) fn most(pairs: &[Most], scores: &[f32], terms: u64) -> f32 {
 fn holds(list: &List, token: &String) -> bool {
     match &list.sought {
         Sought::Token(own) => own == token,
-        Sought::Forms(forms) => forms.forms.iter().any(|(form, weight)| form == token && *weight >= 1.0),
+        Sought::Forms(forms) => forms.tokens.iter().any(|(form, weight)| form == token && *weight >= 1.0),
         _ => false,
     }
 }

@@ -14,8 +14,8 @@ use crate::query::{Query, parse};
 
 use super::collect::{Collected, Ranked, Watch, collect};
 use super::cursor::{Place, request_hash};
-use super::dictionaries::Dictionaries;
 use super::diagnosis::{Outcome, diagnose};
+use super::dictionaries::Dictionaries;
 use super::explain::Work;
 use super::facets::FacetCounts;
 use super::filter::Filter;

@@ -10,8 +10,8 @@ use super::collect::{Candidate, Ranked, RankedList, Watch, Weighed, quantised, s
 use super::evidence::Evidence;
 use super::explain::Work;
 use super::facets::SegmentFacets;
-use super::floor::Floor;
 use super::filter::{Filter, SegmentFilter, cause};
+use super::floor::Floor;
 use super::gather::{Bound, Found, Gathered};
 use super::lists::{Cursor, Slot};
 use super::neighbours;
@@ -148,14 +148,14 @@ impl<'a> Scan<'a> {
         let mut facets = tally.watch.facets.segment(self.segment, self.columns)?;
         let mut lists = self.open_lists()?;
         loop {
-            let first = self.next_candidate(&lists.lists);
+            let first = self.next_candidate(&lists.scored);
             if first == TERMINATED {
                 break;
             }
             check()?;
             let number = first as usize / BLOCK_DOCS;
             let end = (first - first % BLOCK).saturating_add(BLOCK).min(TERMINATED);
-            window.move_to(first, end, self.open_to(number, &tally.watch));
+            window.move_to(first, end, &self.open_to(number, &tally.watch));
             lists.fill(window, first, work);
             self.tally_block(number, window, tally, facets.as_mut());
         }
@@ -349,7 +349,7 @@ impl<'a> Scan<'a> {
                 let (from, to) = (usize::from(stretch.from), usize::from(stretch.to));
                 let first = doc_at(candidate.block, from);
                 let open = self.filter.passing(candidate.block, &block.alive);
-                window.move_to(first, doc_at(candidate.block, to), open);
+                window.move_to(first, doc_at(candidate.block, to), &open);
                 lists.fill(window, first, ranking.work);
                 self.weigh_again(candidate, window, &mut again);
                 &again
@@ -423,14 +423,10 @@ impl<'a> Scan<'a> {
         let is_required = |list: &Cursor| rarest.is_some_and(|terms| list.slot().terms & terms != 0);
         lists.sort_by_key(|list| !is_required(list));
         let required = lists.iter().filter(|list| is_required(list)).count();
-        Ok(Lists { lists, required, excluded })
+        Ok(Lists { scored: lists, required, excluded })
     }
 
-    fn open(
-        &self,
-        lists: &[RankedList<'_>],
-        adds: bool,
-    ) -> Result<Vec<Cursor>> {
+    fn open(&self, lists: &[RankedList<'_>], adds: bool) -> Result<Vec<Cursor>> {
         let mut cursors = Vec::with_capacity(lists.len());
         for ranked in lists {
             let slot = Slot { list: adds.then_some(ranked.number), terms: ranked.list.terms };
@@ -476,7 +472,7 @@ fn doc_at(number: usize, at: usize) -> DocId {
 
 /// The open lists of a segment: the first ones are those of which every match holds one.
 struct Lists {
-    lists: Vec<Cursor>,
+    scored: Vec<Cursor>,
     required: usize,
     excluded: Vec<Cursor>,
 }
@@ -487,15 +483,19 @@ const FEW_DOCS: u64 = 64;
 impl Lists {
     /// Adds what every list says of the documents of a window, which begins at `from`.
     fn fill(&mut self, window: &mut Window, from: DocId, work: &mut Work) {
-        let (required, others) = self.lists.split_at_mut(self.required);
+        let (required, others) = self.scored.split_at_mut(self.required);
         let mut read = |list: &mut Cursor, window: &mut Window| {
             list.skip_to(from);
             work.postings += list.add_to(window);
         };
-        required.iter_mut().for_each(|list| read(list, window));
+        for list in &mut *required {
+            read(list, window);
+        }
         let others = others.iter_mut().chain(&mut self.excluded);
         if required.is_empty() || window.matched().count() > FEW_DOCS {
-            others.for_each(|list| read(list, window));
+            for list in others {
+                read(list, window);
+            }
             return;
         }
         let some = *window.matched();

@@ -71,7 +71,7 @@ impl Needles {
         for list in &ranked.plan.lists {
             match &list.sought {
                 Sought::Token(token) => needles.word(&[(token.clone(), 1.0)], list.terms),
-                Sought::Forms(forms) => needles.word(&forms.forms, list.terms),
+                Sought::Forms(forms) => needles.word(&forms.tokens, list.terms),
                 Sought::Pattern(..) | Sought::Sessions(..) => {}
                 Sought::Phrase(phrase, slop) => needles.phrase(phrase, *slop, list.terms),
             }

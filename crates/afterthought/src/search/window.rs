@@ -46,16 +46,15 @@ impl Window {
     }
 
     /// Moves to some documents of one block and forgets all others. Positions are read of `open` ones only.
-    pub(super) fn move_to(&mut self, base: DocId, end: DocId, open: Bits) {
+    pub(super) fn move_to(&mut self, base: DocId, end: DocId, open: &Bits) {
         self.clear();
-        self.open = open;
+        self.open = *open;
         self.block_base = base - base % DocId::try_from(BLOCK_DOCS).expect("a small number");
         self.end = end;
     }
 
     fn clear(&mut self) {
-        for (word, bits) in self.matched.0.iter().enumerate().filter(|(_, bits)| **bits != 0) {
-            let _ = bits;
+        for (word, _) in self.matched.0.iter().enumerate().filter(|(_, bits)| **bits != 0) {
             self.scores[word * 64 * self.lists..][..64 * self.lists].fill(0.0);
         }
         self.matched = Bits::NONE;
@@ -126,21 +125,17 @@ impl Window {
     #[inline]
     pub(super) fn add(&mut self, doc: DocId, score: f32, slot: Slot) {
         let at = self.place(doc);
-        match slot.list {
-            Some(list) => {
-                // However little it counts, it is there.
-                let score = score.max(PRESENT);
-                let best = &mut self.scores[at * self.lists + list];
-                if score > *best {
-                    *best = score;
-                }
-                self.matched.insert(at);
-            }
-            None => {
-                self.unscored[at] |= slot.terms;
-                self.unscored_held.insert(at);
-            }
+        let Some(list) = slot.list else {
+            self.unscored[at] |= slot.terms;
+            return self.unscored_held.insert(at);
+        };
+        // However little it counts, it is there.
+        let score = score.max(PRESENT);
+        let best = &mut self.scores[at * self.lists + list];
+        if score > *best {
+            *best = score;
         }
+        self.matched.insert(at);
     }
 
     /// Counts a form of a list that is being added.
