@@ -80,6 +80,8 @@ pub const SEARCH_QUEUE_MAX: usize = 64;
 pub const SEARCH_WALL_MS_MAX: u64 = 10_000;
 /// Reader threads of one engine when the caller names no number.
 pub const READERS_DEFAULT: usize = 2;
+/// Documents that a thread keeps for the second pass of a search at most: 24 bytes each.
+pub const KEPT_DOCS_MAX: usize = 1_000_000;
 /// Threads that share one search at most, where it reads many postings.
 pub const SEARCH_THREADS_MAX: usize = 4;
 

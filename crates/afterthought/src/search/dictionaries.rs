@@ -71,10 +71,9 @@ impl<'a> Dictionaries<'a> {
         field: Field,
         token: &str,
     ) -> Result<Option<BlockSegmentPostings>> {
-        let entries = self.entries(field, token)?;
-        let Some(index) = &self.indexes(field)?[segment] else { return Ok(None) };
-        let open = |entry| index.read_block_postings_from_terminfo(entry, IndexRecordOption::WithFreqs);
-        entries[segment].as_ref().map(open).transpose().map_err(|error| failed(error.into()))
+        self.open(segment, field, token, |index, entry| {
+            index.read_block_postings_from_terminfo(entry, IndexRecordOption::WithFreqs)
+        })
     }
 
     /// Opens the postings of every form that the segment holds, with its weight.
@@ -120,10 +119,22 @@ impl<'a> Dictionaries<'a> {
         field: Field,
         token: &str,
     ) -> Result<Option<SegmentPostings>> {
+        self.open(segment, field, token, |index, entry| {
+            index.read_postings_from_terminfo(entry, IndexRecordOption::WithFreqsAndPositions)
+        })
+    }
+
+    /// Opens what stands at a token's entry; `None` where the segment lacks it.
+    fn open<T>(
+        &self,
+        segment: usize,
+        field: Field,
+        token: &str,
+        open: impl FnOnce(&InvertedIndexReader, &TermInfo) -> std::io::Result<T>,
+    ) -> Result<Option<T>> {
         let entries = self.entries(field, token)?;
-        let Some(index) = &self.indexes(field)?[segment] else { return Ok(None) };
-        let open = |entry| index.read_postings_from_terminfo(entry, IndexRecordOption::WithFreqsAndPositions);
-        entries[segment].as_ref().map(open).transpose().map_err(|error| failed(error.into()))
+        let place = self.indexes(field)?[segment].as_ref().zip(entries[segment].as_ref());
+        place.map(|(index, entry)| open(index, entry)).transpose().map_err(|error| failed(error.into()))
     }
 
     /// Takes in what a walk over the dictionaries of a field said of a token.

@@ -5,6 +5,7 @@ use tantivy::{DocId, SegmentReader, TERMINATED};
 
 use crate::error::Result;
 use crate::index::{BLOCK_DOCS, Bits, Block, SegmentColumns, Snapshot, Stretch};
+use crate::limits::KEPT_DOCS_MAX;
 
 use super::collect::{Candidate, Ranked, RankedList, Watch, Weighed, quantised, sum_of_best};
 use super::evidence::Evidence;
@@ -108,9 +109,6 @@ pub(super) struct Ranking<'r, 'a> {
     pub(super) work: &'r mut Work,
 }
 
-/// Documents that a search keeps for its second pass at most: 24 bytes each.
-const KEPT_DOCS_MAX: usize = 1_000_000;
-
 /// One segment, as a search reads it.
 pub(super) struct Scan<'a> {
     segment: &'a SegmentReader,
@@ -154,8 +152,8 @@ impl<'a> Scan<'a> {
             }
             check()?;
             let number = first as usize / BLOCK_DOCS;
-            let end = (first - first % BLOCK).saturating_add(BLOCK).min(TERMINATED);
-            window.move_to(first, end, &self.open_to(number, &tally.watch));
+            let end = first_of(number + 1);
+            window.move_to(number, end, &self.open_to(number, &tally.watch));
             lists.fill(window, first, work);
             self.tally_block(number, window, tally, facets.as_mut());
         }
@@ -349,7 +347,7 @@ impl<'a> Scan<'a> {
                 let (from, to) = (usize::from(stretch.from), usize::from(stretch.to));
                 let first = doc_at(candidate.block, from);
                 let open = self.filter.passing(candidate.block, &block.alive);
-                window.move_to(first, doc_at(candidate.block, to), &open);
+                window.move_to(candidate.block, doc_at(candidate.block, to), &open);
                 lists.fill(window, first, ranking.work);
                 self.weigh_again(candidate, window, &mut again);
                 &again
@@ -459,11 +457,13 @@ fn larger(a: f32, b: f32) -> f32 {
     if b > a { b } else { a }
 }
 
-/// [`BLOCK_DOCS`], as documents are numbered.
-const BLOCK: DocId = 4_096;
-
 fn place(at: usize) -> u16 {
     u16::try_from(at).expect("a place in a block")
+}
+
+/// Returns the first document of a block; the end of all where there is none.
+fn first_of(number: usize) -> DocId {
+    DocId::try_from(number * BLOCK_DOCS).map_or(TERMINATED, |doc| doc.min(TERMINATED))
 }
 
 fn doc_at(number: usize, at: usize) -> DocId {

@@ -45,11 +45,11 @@ impl Window {
         }
     }
 
-    /// Moves to some documents of one block and forgets all others. Positions are read of `open` ones only.
-    pub(super) fn move_to(&mut self, base: DocId, end: DocId, open: &Bits) {
+    /// Moves to the documents of a block before `end` and forgets all others. Positions are read of `open` ones only.
+    pub(super) fn move_to(&mut self, block: usize, end: DocId, open: &Bits) {
         self.clear();
         self.open = *open;
-        self.block_base = base - base % DocId::try_from(BLOCK_DOCS).expect("a small number");
+        self.block_base = DocId::try_from(block * BLOCK_DOCS).expect("a block of a segment");
         self.end = end;
     }
 
