@@ -16,8 +16,7 @@
 //! The second pass ranks, in batches of stretches by falling bound, until no stretch that is left can
 //! change the page. So the page equals the exhaustive one by construction.
 
-use std::panic::resume_unwind;
-use std::thread::ScopedJoinHandle;
+use std::ops::Range;
 use std::time::Instant;
 
 use crate::error::{Error, ErrorKind, Result};
@@ -37,6 +36,7 @@ use super::order::Order;
 use super::plan::{List, Plan, Sought};
 use super::request::SearchRequest;
 use super::scan::{Ranking, Scan, Tally};
+use super::threads::share_out;
 use super::wanted::Wanted;
 use super::window::Window;
 
@@ -372,8 +372,10 @@ pub(super) fn collect(
     work: &mut Work,
     watch: &mut Watch,
 ) -> Result<Collected> {
-    let first = Pass { snapshot, ranked, filter, gathered: &gathered, watch: &*watch, deadline };
-    let (tally, mut scans) = first.over(&shares(snapshot, ranked)?, work)?;
+    let segments = 0..snapshot.searcher().segment_readers().len();
+    let scans = segments.map(|segment| Scan::of(snapshot, ranked, filter, segment)).collect::<Result<_>>()?;
+    let passes = Passes { scans, ranked, deadline, threads: threads(ranked)? };
+    let tally = passes.first(&gathered, watch, work)?;
     let coverage = tally.coverage.best;
     let Tally { total, watch: counted, evidence, mut candidates, kept, .. } = tally;
     *watch = counted;
@@ -381,7 +383,6 @@ pub(super) fn collect(
         gathered.count(u64::from(candidate.stretch.session_ord), candidate.counted);
         candidate.bound.add(ranked, &evidence, candidate.stretch.session_ord);
     }
-    let mut window = Window::new(ranked.plan.lists.len(), !ranked.excluded.is_empty());
     let mut rest = &mut *candidates;
     let mut size = if ranked.request.prune { BATCH_FIRST } else { rest.len() };
     while !rest.is_empty() {
@@ -390,12 +391,7 @@ pub(super) fn collect(
         if ranked.request.prune && most.is_none_or(|most| gathered.is_settled(most)) {
             break;
         }
-        batch.sort_unstable_by_key(|candidate| (candidate.segment, candidate.block, candidate.stretch.from));
-        for of_segment in batch.chunk_by(|a, b| a.segment == b.segment) {
-            let scan = &mut scans[of_segment[0].segment as usize];
-            let ranking = Ranking { evidence: &evidence, kept: &kept, gathered: &mut gathered, work };
-            scan.rank(of_segment, &mut window, ranking, || check(deadline))?;
-        }
+        passes.second(batch, (&evidence, &kept), &mut gathered, work)?;
         (rest, size) = (later, size * BATCH_GROWTH);
     }
     let (found, groups) = gathered.finish();
@@ -403,80 +399,117 @@ pub(super) fn collect(
     Ok(Collected { found, total: groups.unwrap_or(total), messages, evidence, coverage })
 }
 
-/// The first pass, which several threads share.
-struct Pass<'p, 'a> {
-    snapshot: &'a Snapshot,
+/// Both passes over the segments, which several threads share.
+struct Passes<'a> {
+    /// By segment.
+    scans: Vec<Scan<'a>>,
     ranked: &'a Ranked<'a>,
-    filter: &'a Filter,
-    gathered: &'p Gathered<'p>,
-    watch: &'p Watch,
     deadline: Instant,
+    threads: usize,
 }
 
-impl<'a> Pass<'_, 'a> {
-    /// Tallies every share of the segments, each in a thread of its own. Returns the segments by number.
-    fn over(&self, shares: &[Vec<usize>], work: &mut Work) -> Result<(Tally, Vec<Scan<'a>>)> {
-        let done: Vec<Result<Share<'a>>> = std::thread::scope(|scope| {
-            let (own, others) =
-                shares.split_first().map_or((&[][..], &[][..]), |(own, others)| (own, others));
-            let others: Vec<_> = others.iter().map(|share| scope.spawn(|| self.tally(share))).collect();
-            let own = self.tally(own);
-            // A panic goes on here, and is caught where others are.
-            let join =
-                |thread: ScopedJoinHandle<'_, _>| thread.join().unwrap_or_else(|panic| resume_unwind(panic));
-            std::iter::once(own).chain(others.into_iter().map(join)).collect()
-        });
+impl Passes<'_> {
+    /// Tallies all that matches.
+    fn first(&self, gathered: &Gathered<'_>, watch: &Watch, work: &mut Work) -> Result<Tally> {
+        let tally = || Tally::new(self.ranked, gathered, watch.emptied());
+        let blocks: Vec<usize> = self.scans.iter().map(Scan::blocks).collect();
+        let shares = share_out(
+            &pieces(&blocks, self.threads),
+            self.threads,
+            || (tally(), self.window(), Work::default()),
+            |piece, (tally, window, work)| {
+                work.segments += u64::from(piece.blocks.start == 0);
+                let blocks = piece.blocks.clone();
+                self.scans[piece.segment].tally(blocks, window, tally, work, || self.check())
+            },
+        )?;
         let mut all: Option<Tally> = None;
-        let mut scans = Vec::new();
-        for share in done {
-            let (tally, of_share, work_of_share) = share?;
-            work.add(work_of_share);
-            scans.extend(of_share);
+        for (tally, _, of_share) in shares {
+            work.add(of_share);
             match &mut all {
                 Some(all) => all.merge(tally),
                 None => all = Some(tally),
             }
         }
-        scans.sort_by_key(|(ord, _)| *ord);
-        let tally = all.unwrap_or_else(|| Tally::new(self.ranked, self.gathered, self.watch.emptied()));
-        Ok((tally, scans.into_iter().map(|(_, scan)| scan).collect()))
+        Ok(all.unwrap_or_else(tally))
     }
 
-    fn tally(&self, segments: &[usize]) -> Result<Share<'a>> {
-        let ranked = self.ranked;
-        let mut tally = Tally::new(ranked, self.gathered, self.watch.emptied());
-        let mut window = Window::new(ranked.plan.lists.len(), !ranked.excluded.is_empty());
-        let (mut scans, mut work) = (Vec::new(), Work::default());
-        for ord in segments {
-            let mut scan = Scan::of(self.snapshot, ranked, self.filter, *ord)?;
-            scan.tally(&mut window, &mut tally, &mut work, || check(self.deadline))?;
-            work.segments += 1;
-            scans.push((*ord, scan));
+    /// Ranks the documents of some candidates.
+    fn second(
+        &self,
+        batch: &mut [Candidate],
+        (evidence, kept): (&Evidence, &[Weighed]),
+        gathered: &mut Gathered<'_>,
+        work: &mut Work,
+    ) -> Result<()> {
+        batch.sort_unstable_by_key(|candidate| (candidate.segment, candidate.block, candidate.stretch.from));
+        let each = if self.threads == 1 { batch.len() } else { batch.len().div_ceil(self.threads * PIECES) };
+        let tasks: Vec<&[Candidate]> = batch
+            .chunk_by(|a, b| a.segment == b.segment)
+            .flat_map(|of_segment| of_segment.chunks(each.max(BATCH_FIRST)))
+            .collect();
+        let before = &*gathered;
+        let shares = share_out(
+            &tasks,
+            self.threads,
+            || (before.emptied(), self.window(), Work::default()),
+            |task, (gathered, window, work)| {
+                let ranking = Ranking { evidence, kept, before, gathered, work };
+                self.scans[task[0].segment as usize].rank(task, window, ranking, || self.check())
+            },
+        )?;
+        for (of_share, _, work_of_share) in shares {
+            work.add(work_of_share);
+            gathered.merge(of_share);
         }
-        Ok((tally, scans, work))
+        Ok(())
+    }
+
+    fn window(&self) -> Window {
+        Window::new(self.ranked.plan.lists.len(), !self.ranked.excluded.is_empty())
+    }
+
+    fn check(&self) -> Result<()> {
+        if Instant::now() <= self.deadline {
+            return Ok(());
+        }
+        Err(Error::new(ErrorKind::Timeout, "search", "the index")
+            .because("it took longer than its deadline")
+            .hint("ask with fewer or rarer words"))
     }
 }
 
-/// What one thread made of its segments.
-type Share<'a> = (Tally, Vec<(usize, Scan<'a>)>, Work);
-
-/// Deals the segments out to as many threads as are worth it, about as many documents to each.
-fn shares(snapshot: &Snapshot, ranked: &Ranked<'_>) -> Result<Vec<Vec<usize>>> {
-    let segments = snapshot.searcher().segment_readers();
+/// Returns how many threads are worth it.
+fn threads(ranked: &Ranked<'_>) -> Result<usize> {
     let threads = std::thread::available_parallelism().map_or(1, usize::from).min(SEARCH_THREADS_MAX);
-    let threads =
-        if ranked.postings()? < SHARED_POSTINGS_MIN { 1 } else { threads.min(segments.len().max(1)) };
-    let mut shares: Vec<(u64, Vec<usize>)> = vec![(0, Vec::new()); threads];
-    let mut by_size: Vec<usize> = (0..segments.len()).collect();
-    by_size.sort_by_key(|ord| std::cmp::Reverse(segments[*ord].max_doc()));
-    for ord in by_size {
-        if let Some((docs, share)) = shares.iter_mut().min_by_key(|(docs, _)| *docs) {
-            *docs += u64::from(segments[ord].max_doc());
-            share.push(ord);
-        }
-    }
-    Ok(shares.into_iter().map(|(_, share)| share).collect())
+    Ok(if ranked.postings()? < SHARED_POSTINGS_MIN { 1 } else { threads })
 }
+
+/// Some blocks of one segment.
+#[derive(Debug, PartialEq)]
+struct Piece {
+    segment: usize,
+    blocks: Range<usize>,
+}
+
+/// Cuts segments of so many blocks into pieces for some threads: words are not spread evenly, so whoever is
+/// done first takes the next.
+fn pieces(blocks: &[usize], threads: usize) -> Vec<Piece> {
+    let each = match threads {
+        1 => usize::MAX,
+        _ => blocks.iter().sum::<usize>().div_ceil(threads * PIECES).max(1),
+    };
+    let of_segment = |(segment, count): (usize, &usize)| {
+        let count = *count;
+        (0..count)
+            .step_by(each)
+            .map(move |from| Piece { segment, blocks: from..from.saturating_add(each).min(count) })
+    };
+    blocks.iter().enumerate().flat_map(of_segment).collect()
+}
+
+/// Tasks for each thread. Each opens its lists anew.
+const PIECES: usize = 4;
 
 /// Postings that are worth a second thread: reading so many takes ten times as long as starting it.
 const SHARED_POSTINGS_MIN: u64 = 50_000;
@@ -496,15 +529,6 @@ fn best_of(candidates: &mut [Candidate], count: usize) -> (&mut [Candidate], &mu
     candidates.split_at_mut(count.min(candidates.len()))
 }
 
-fn check(deadline: Instant) -> Result<()> {
-    if Instant::now() <= deadline {
-        return Ok(());
-    }
-    Err(Error::new(ErrorKind::Timeout, "search", "the index")
-        .because("it took longer than its deadline")
-        .hint("ask with fewer or rarer words"))
-}
-
 /// Adds up the best score of every list; those of one list follow each other.
 pub(super) fn sum_of_best(scores: impl Iterator<Item = (Option<usize>, f32)>) -> f32 {
     let (mut sum, mut best, mut of) = (0.0, 0.0_f32, None);
@@ -516,4 +540,27 @@ pub(super) fn sum_of_best(scores: impl Iterator<Item = (Option<usize>, f32)>) ->
         best = best.max(score);
     }
     sum + best
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_block_is_in_one_piece() {
+        for (blocks, threads) in [(vec![], 4), (vec![1, 2], 1), (vec![7, 0, 3], 2), (vec![2, 640], 4)] {
+            let pieces = pieces(&blocks, threads);
+            let of_piece =
+                |piece: &Piece| piece.blocks.clone().map(|block| (piece.segment, block)).collect::<Vec<_>>();
+            let all = |(segment, count): (usize, &usize)| (0..*count).map(move |block| (segment, block));
+            let expected: Vec<_> = blocks.iter().enumerate().flat_map(all).collect();
+            assert_eq!(pieces.iter().flat_map(of_piece).collect::<Vec<_>>(), expected);
+            assert!(pieces.len() <= threads * PIECES + blocks.len(), "{blocks:?}");
+        }
+    }
+
+    #[test]
+    fn one_thread_reads_segments_whole() {
+        assert_eq!(pieces(&[5], 1), [Piece { segment: 0, blocks: 0..5 }]);
+    }
 }

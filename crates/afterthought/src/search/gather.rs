@@ -84,6 +84,7 @@ pub(super) enum Gathered<'a> {
 }
 
 /// Which group a session's documents belong to.
+#[derive(Clone, Copy)]
 pub(super) enum Grouping<'a> {
     Sessions,
     /// The root of every session, by number.
@@ -117,6 +118,23 @@ impl<'a> Gathered<'a> {
             Group::Lineage => Grouping::Roots(snapshot.roots()?),
         };
         Ok(Self::Groups { of, groups: Vec::new(), top })
+    }
+
+    /// Returns the same with nothing found and nothing counted.
+    pub(super) fn emptied(&self) -> Self {
+        match self {
+            Self::Documents(top) => Self::Documents(top.emptied()),
+            Self::Groups { of, top, .. } => Self::Groups { of: *of, groups: Vec::new(), top: top.emptied() },
+        }
+    }
+
+    /// Takes in what was found elsewhere.
+    pub(super) fn merge(&mut self, other: Self) {
+        let found: Vec<Found> = match other {
+            Self::Documents(top) => top.heap.into_iter().map(|Reverse(found)| found).collect(),
+            Self::Groups { groups, .. } => groups.into_iter().filter_map(|group| group.best).collect(),
+        };
+        found.into_iter().for_each(|found| self.offer(found));
     }
 
     /// Counts documents of a session.
@@ -226,6 +244,10 @@ pub(super) struct Top {
 }
 
 impl Top {
+    fn emptied(&self) -> Self {
+        Self { heap: BinaryHeap::new(), limit: self.limit, after: self.after }
+    }
+
     /// Tells whether nothing that begins with at most `most` can enter.
     fn is_full_above(&self, most: Standing) -> bool {
         self.heap.len() == self.limit

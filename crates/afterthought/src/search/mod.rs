@@ -29,6 +29,7 @@ mod scan;
 mod sessions;
 mod snippet;
 mod spots;
+mod threads;
 mod wanted;
 mod weights;
 mod window;

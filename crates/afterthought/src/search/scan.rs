@@ -1,6 +1,8 @@
 //! Two passes over one segment: one counts and says what its stretches can come to, the other ranks some
 //! of them.
 
+use std::ops::Range;
+
 use tantivy::{DocId, SegmentReader, TERMINATED};
 
 use crate::error::Result;
@@ -105,6 +107,8 @@ impl Coverage {
 pub(super) struct Ranking<'r, 'a> {
     pub(super) evidence: &'r Evidence,
     pub(super) kept: &'r [Weighed],
+    /// What earlier batches found.
+    pub(super) before: &'r Gathered<'a>,
     pub(super) gathered: &'r mut Gathered<'a>,
     pub(super) work: &'r mut Work,
 }
@@ -135,9 +139,15 @@ impl<'a> Scan<'a> {
         })
     }
 
-    /// Counts every match, and keeps the stretches that hold some.
+    /// Returns how many blocks of documents it has.
+    pub(super) fn blocks(&self) -> usize {
+        (self.segment.max_doc() as usize).div_ceil(BLOCK_DOCS)
+    }
+
+    /// Counts every match in some blocks, and keeps the stretches that hold some.
     pub(super) fn tally(
-        &mut self,
+        &self,
+        blocks: Range<usize>,
         window: &mut Window,
         tally: &mut Tally,
         work: &mut Work,
@@ -145,9 +155,11 @@ impl<'a> Scan<'a> {
     ) -> Result<()> {
         let mut facets = tally.watch.facets.segment(self.segment, self.columns)?;
         let mut lists = self.open_lists()?;
+        let (from, behind) = (first_of(blocks.start), first_of(blocks.end));
+        lists.scored.iter_mut().for_each(|list| list.skip_to(from));
         loop {
             let first = self.next_candidate(&lists.scored);
-            if first == TERMINATED {
+            if first >= behind {
                 break;
             }
             check()?;
@@ -206,7 +218,7 @@ impl<'a> Scan<'a> {
     }
 
     fn tally_block(
-        &mut self,
+        &self,
         number: usize,
         window: &Window,
         tally: &mut Tally,
@@ -249,7 +261,7 @@ impl<'a> Scan<'a> {
     /// Takes in what a stretch's session holds. What changed is part of that: others keep their scores from
     /// one page to the next.
     fn tally_stretch(
-        &mut self,
+        &self,
         number: usize,
         stretch: Stretch,
         (passing, unchanged): (&Bits, &Bits),
@@ -326,7 +338,7 @@ impl<'a> Scan<'a> {
 
     /// Ranks the documents of some stretches, in order.
     pub(super) fn rank(
-        &mut self,
+        &self,
         candidates: &[Candidate],
         window: &mut Window,
         mut ranking: Ranking<'_, '_>,
@@ -399,7 +411,8 @@ impl<'a> Scan<'a> {
             // Quantised as the keys are that it is compared with; that never turns an order around.
             let with = |bonus: f32| quantised(weighed.score + bonus + of_session);
             let (least, most) = ((is_ordinary, with(0.0)), (is_ordinary, with(weighed.bonus)));
-            if ranked.request.prune && ranking.gathered.is_idle(session_ord, least, most) {
+            let is_idle = |gathered: &Gathered<'_>| gathered.is_idle(session_ord, least, most);
+            if ranked.request.prune && (is_idle(ranking.before) || is_idle(ranking.gathered)) {
                 return;
             }
             standing = (is_ordinary, with(bonus(pairs, doc, weighed.terms, ranking.work)));
