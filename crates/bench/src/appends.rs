@@ -32,9 +32,10 @@ pub(crate) fn appends(
     (rows, seed): (usize, u64),
     mut check: impl FnMut() -> Result<()>,
 ) -> Result<Appends> {
+    let rival = Rival::open(&program.copy, Cache::Shipped)?;
+    rival.wake()?;
     let engine = Engine::open(&Options::new(&program.copy, &program.index))?;
     let sync = || engine.freshen(Level::Quick, Duration::MAX, |_| {})?.ended().map(drop);
-    let rival = Rival::open(&program.copy, Cache::Shipped)?;
     let texts = sample(&rival, rows, seed)?;
     let layouts = layouts(peers);
     let (mut bare, mut ours, mut with) = (Vec::new(), Vec::new(), vec![Vec::new(); layouts.len()]);

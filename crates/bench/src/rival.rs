@@ -11,7 +11,7 @@ use std::fmt;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use afterthought::Result;
+use afterthought::{Error, ErrorKind, Result};
 use rusqlite::types::{Value, ValueRef};
 use rusqlite::{Connection, Row, params_from_iter};
 use serde::{Deserialize, Serialize};
@@ -176,6 +176,26 @@ impl Rival {
             self.connection.execute_batch(&sql).map_err(failed("optimize", piece.name()))?;
         }
         Ok(began.elapsed().as_secs_f64())
+    }
+
+    /// Leaves the database as an archive is that nobody holds open, its log gone. Fails if others hold it open.
+    pub(crate) fn lay_to_rest(&self) -> Result<()> {
+        self.journal("DELETE")
+    }
+
+    /// Writes by a log again, as the agent does.
+    pub(crate) fn wake(&self) -> Result<()> {
+        self.journal("WAL")
+    }
+
+    fn journal(&self, mode: &str) -> Result<()> {
+        let set = self.connection.pragma_update_and_check(None, "journal_mode", mode, |row| row.get(0));
+        let set: String = set.map_err(failed("set the journal of", "the copy"))?;
+        if set.eq_ignore_ascii_case(mode) {
+            return Ok(());
+        }
+        Err(Error::new(ErrorKind::Internal, "set the journal of", "the copy")
+            .because(format!("it stays {set}")))
     }
 
     /// Returns how many bytes the pages of a piece take. Reads every page of the database.

@@ -48,11 +48,14 @@ impl Sides {
     pub(crate) fn open(program: &Program) -> Result<Self> {
         let open = |cache| Rival::open(&program.copy, cache);
         let large = open(Cache::Large)?;
+        large.lay_to_rest()?;
         let in_time = "SELECT NOT EXISTS (SELECT 1 FROM (SELECT timestamp, \
             lag(timestamp) OVER (ORDER BY id) AS before FROM messages) \
             WHERE timestamp < before OR typeof(timestamp) NOT IN ('integer', 'real'))";
         let in_time = large.connection().query_row(in_time, [], |row| row.get(0));
-        let engine = Engine::open(&Options::new(&program.copy, &program.index))?;
+        // Asked one by one, by the thread that waits for the answer, as everyone else here.
+        let options = Options { readers: 0, ..Options::new(&program.copy, &program.index) };
+        let engine = Engine::open(&options)?;
         engine.freshen(Level::Full, Duration::MAX, |_| {})?.ended()?;
         Ok(Self {
             engine,

@@ -25,7 +25,7 @@ use crate::model::Message;
 use crate::time::now_ms;
 
 use columns::Columns;
-use open::{Opened, SharedCopy};
+use open::{Mode, Opened, SharedCopy};
 
 /// One archive, as one thread reads it. Cheap to make and to clone. A connection that locks anything lives
 /// as long as one read, so no lock of ours outlives it; one that locks nothing is kept for as long as the
@@ -91,17 +91,17 @@ impl Archive {
     /// meanwhile; else `read` runs again, so it must not have effects of its own.
     ///
     /// Fails if the archive is gone, unreadable, or changes faster than `read` can finish. Opening
-    /// costs a quarter of a millisecond, and nothing while the files stay as they are and nobody has them
-    /// open for writing.
+    /// costs a quarter of a millisecond, and nothing while the files stay as they are and no log of a
+    /// writer stands beside them.
     pub fn read<T>(&self, mut read: impl FnMut(&View<'_>) -> Result<T>) -> Result<T> {
         for _ in 0..BATCH_RETRIES_MAX {
             let (stamp, stamped_ms) = (self.stamp()?, now_ms());
             let result = self.read_once(&stamp, &mut read);
-            let is_locked = matches!(&result, Ok((_, used)) if used.opened.mode.follows());
-            if is_locked || Stamp::take(&self.path).is_ok_and(|after| after == stamp) {
+            let mode = result.as_ref().ok().map(|(_, used)| used.opened.mode);
+            if mode.is_some_and(Mode::follows) || Stamp::take(&self.path).is_ok_and(|after| after == stamp) {
                 let (value, used) = result?;
                 // A write of the same tick would not show in a later stamp.
-                if !is_locked && stamp.is_settled(stamped_ms) {
+                if used.opened.mode.rests() && stamp.is_settled(stamped_ms) {
                     self.keep_idle(used);
                 }
                 return Ok(value);

@@ -83,6 +83,12 @@ impl Mode {
     pub(super) fn follows(self) -> bool {
         matches!(self, Self::Shared | Self::Plain | Self::Journal)
     }
+
+    /// Tells whether a connection that reads nothing locks nothing, so that it may wait for the next read.
+    /// With shared memory it would keep the agent that closes last from tidying up its log.
+    pub(super) fn rests(self) -> bool {
+        matches!(self, Self::Immutable | Self::Plain | Self::Copy)
+    }
 }
 
 /// Opens the database in the way its present state asks for.
