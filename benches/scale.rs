@@ -16,7 +16,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use afterthought::index::Disk;
-use afterthought::{Engine, Freshness, Group, Level, Options, SearchRequest, Sort, SyncReport};
+use afterthought::{Engine, Facet, Freshness, Group, Level, Options, SearchRequest, Sort, SyncReport};
 use afterthought_tests::faults::Faulty;
 use afterthought_tools::archive::{Message, Session, Writer};
 use afterthought_tools::corpus::{self, Plan};
@@ -39,7 +39,7 @@ struct Line {
 }
 
 /// What is measured, and its unit.
-const COSTS: [(&str, &str); 14] = [
+const COSTS: [(&str, &str); 18] = [
     ("build", "s"),
     ("memory of the build", "MB"),
     ("index", "MB"),
@@ -54,6 +54,10 @@ const COSTS: [(&str, &str); 14] = [
     ("needle", "ms"),
     ("newest", "ms"),
     ("by session", "ms"),
+    ("three common words", "ms"),
+    ("eight common words", "ms"),
+    ("prefix", "ms"),
+    ("facets", "ms"),
 ];
 
 fn main() -> Result<(), Failed> {
@@ -212,6 +216,10 @@ fn searches(archive: &Path, index: &Path) -> Result<Vec<f64>, Failed> {
         SearchRequest::new(needle),
         SearchRequest { sort: Sort::Newest, ..SearchRequest::new(words[3].as_str()) },
         SearchRequest { group: Group::Session, ..SearchRequest::new(three.as_str()) },
+        SearchRequest::new(words[3..6].join(" ")),
+        SearchRequest::new(words[3..11].join(" ")),
+        SearchRequest::new(format!("{}*", words[30].chars().take(3).collect::<String>())),
+        SearchRequest { facets: vec![Facet::Role, Facet::Source], ..SearchRequest::new(words[3].as_str()) },
     ];
     let began = Instant::now();
     let engine = Engine::open(&Options::new(archive, index))?;
