@@ -218,19 +218,27 @@ impl SegmentColumns {
         let fast = segment.fast_fields();
         let open = || -> tantivy::Result<Self> {
             Ok(Self {
-                id: fast.column_first_or_default("id")?,
-                session_ord: fast.column_first_or_default("session_ord")?,
-                flags: fast.column_first_or_default("flags")?,
-                timestamp: fast.column_first_or_default("timestamp")?,
+                id: values(fast.i64("id")?, 0),
+                session_ord: values(fast.u64("session_ord")?, 0),
+                flags: values(fast.u64("flags")?, 0),
+                timestamp: values(fast.i64("timestamp")?, 0),
                 role: match fast.str("role")? {
-                    Some(role) => role.ords().clone().first_or_default_col(u64::MAX),
-                    None => Column::build_empty_column(segment.max_doc()).first_or_default_col(u64::MAX),
+                    Some(role) => values(role.ords().clone(), u64::MAX),
+                    None => values(Column::build_empty_column(segment.max_doc()), u64::MAX),
                 },
                 blocks: Blocks::of(segment),
             })
         };
         open().map_err(failed)
     }
+}
+
+/// Returns one value for each document. Where all have exactly one, nothing is asked first.
+fn values<T: PartialOrd + Copy + std::fmt::Debug + Send + Sync + 'static>(
+    column: Column<T>,
+    default: T,
+) -> Arc<dyn ColumnValues<T>> {
+    if column.get_cardinality().is_full() { column.values } else { column.first_or_default_col(default) }
 }
 
 impl Snapshot {
