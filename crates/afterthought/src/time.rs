@@ -47,12 +47,19 @@ pub fn bound_ms(text: &str, now_ms: i64) -> Option<i64> {
 /// Reads an ISO 8601 date, or date and time; UTC where no zone is given.
 pub(crate) fn iso_ms(text: &str) -> Option<i64> {
     let text = text.replacen(' ', "T", 1);
+    let minutes = format_description!("[year]-[month]-[day]T[hour]:[minute]");
+    // In a zone, the second may be left out too.
+    let (minute, zone) = text.split_at_checked(16).unwrap_or((&text, ""));
+    let zoned =
+        if zone.starts_with(['Z', 'z', '+', '-']) { format!("{minute}:00{zone}") } else { String::new() };
     let seconds = format_description!("[year]-[month]-[day]T[hour]:[minute]:[second]");
     let subseconds = format_description!("[year]-[month]-[day]T[hour]:[minute]:[second].[subsecond]");
     let day = format_description!("[year]-[month]-[day]");
     let moment = OffsetDateTime::parse(&text, &Rfc3339)
+        .or_else(|_| OffsetDateTime::parse(&zoned, &Rfc3339))
         .or_else(|_| PrimitiveDateTime::parse(&text, subseconds).map(PrimitiveDateTime::assume_utc))
         .or_else(|_| PrimitiveDateTime::parse(&text, seconds).map(PrimitiveDateTime::assume_utc))
+        .or_else(|_| PrimitiveDateTime::parse(&text, minutes).map(PrimitiveDateTime::assume_utc))
         .or_else(|_| Date::parse(&text, day).map(|day| day.midnight().assume_utc()))
         .ok()?;
     i64::try_from(moment.unix_timestamp_nanos() / 1_000_000).ok()
@@ -68,8 +75,23 @@ mod tests {
         assert_eq!(bound_ms("7d", now), Some(now - 7 * 86_400_000));
         assert_eq!(bound_ms("90m", now), Some(now - 5_400_000));
         assert_eq!(bound_ms("2026-04-09", now), Some(1_775_692_800_000));
-        assert_eq!(bound_ms("2026-04-09T14:00:00+02:00", now), Some(now));
-        for odd in ["", "d", "7", "7y", "yesterday", "99999999999999999999d", "9223372036854775807w"] {
+        for noon in
+            ["2026-04-09T14:00:00+02:00", "2026-04-09 12:00", "2026-04-09T12:00Z", "2026-04-09T14:00+02:00"]
+        {
+            assert_eq!(bound_ms(noon, now), Some(now), "{noon}");
+        }
+        for odd in [
+            "",
+            "d",
+            "7",
+            "7y",
+            "yesterday",
+            "2026-04-09T12",
+            "2026-04-09T12:00é",
+            "２０２６-04-09",
+            "99999999999999999999d",
+            "9223372036854775807w",
+        ] {
             assert_eq!(bound_ms(odd, now), None, "{odd}");
         }
     }

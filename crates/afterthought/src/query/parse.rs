@@ -325,6 +325,7 @@ mod tests {
             expect!["TODO: fix error:timeout C:\\x https://x.y"],
         );
         check("said: x content:said:y", expect!["said: x content:said:y"]);
+        check("role:user lock user: hi", expect!["role:user lock user: hi (operator-as-text)"]);
     }
 
     #[test]

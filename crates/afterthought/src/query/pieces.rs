@@ -191,6 +191,10 @@ fn lead(word: &str) -> (Sign, Option<Scope>, usize) {
     (sign, name, signs + name.map_or(0, |scope| scope.name().len() + 1))
 }
 
+/// What people type before a colon and every door has a filter for.
+const FILTERS: [&str; 10] =
+    ["role", "source", "session", "user", "model", "workspace", "branch", "tool", "since", "until"];
+
 struct Reader<'a> {
     text: &'a str,
     parentheses: Vec<Paren>,
@@ -232,7 +236,16 @@ impl Reader<'_> {
                 self.leaf(Node::Text(format!("{}:", scope.name())));
             }
             ("", None) => self.sign = Sign::None,
-            _ => self.leaf(node(body)),
+            _ => {
+                let filter =
+                    body.split_once(':').filter(|(name, value)| FILTERS.contains(name) && !value.is_empty());
+                if let Some((name, _)) = filter {
+                    let message =
+                        format!("\"{body}\" was searched as text: {name} is a filter beside the query");
+                    warn(warnings, "operator-as-text", message);
+                }
+                self.leaf(node(body));
+            }
         }
         let groups = (end..word.end).filter(|at| self.parentheses[*at] == Paren::Groups);
         self.pieces.extend(groups.map(|_| Piece::Close));
