@@ -64,7 +64,7 @@ fn every_host_gets_what_starts_the_server() {
             "--tools=search_reasoning",
         ];
         assert_eq!(args, expected, "{host}");
-        let has_type = matches!(host, "claude-code" | "vscode");
+        let has_type = matches!(host, "claude-code" | "cursor" | "vscode");
         assert_eq!(entry.get("type"), has_type.then(|| json!("stdio")).as_ref(), "{host}");
         let mut client = Client::start(Command::new(command).args(args)).greeted();
         let tools = client.ask("tools/list", &json!({}));

@@ -51,8 +51,8 @@ impl Start {
         let plain = json!({"command": command, "args": args});
         let typed = json!({"type": "stdio", "command": command, "args": args});
         let snippet = match host {
-            Host::ClaudeDesktop | Host::Cursor => json!({"mcpServers": {"afterthought": plain}}),
-            Host::ClaudeCode => json!({"mcpServers": {"afterthought": typed}}),
+            Host::ClaudeDesktop => json!({"mcpServers": {"afterthought": plain}}),
+            Host::ClaudeCode | Host::Cursor => json!({"mcpServers": {"afterthought": typed}}),
             Host::Vscode => json!({"servers": {"afterthought": typed}}),
             Host::Codex => {
                 let table = json!({"mcp_servers": {"afterthought": plain}});
@@ -69,34 +69,31 @@ impl Start {
         Ok(pretty(&snippet)? + "\n")
     }
 
+    /// Says where the snippet goes, and the command that puts it there where the host has one.
     fn place(&self, host: Host) -> String {
+        let (file, command) = match host {
+            Host::Hermes => (
+                "~/.hermes/config.yaml ($HERMES_HOME/config.yaml); then /reload-mcp, or start Hermes again",
+                None,
+            ),
+            Host::ClaudeCode => {
+                (".mcp.json at the root of a project", Some("claude mcp add --scope user afterthought -- "))
+            }
+            Host::ClaudeDesktop => (
+                "claude_desktop_config.json, in ~/Library/Application Support/Claude on macOS, \
+                 %APPDATA%\\Claude on Windows, ~/.config/Claude on Linux; then start Claude again",
+                None,
+            ),
+            Host::Cursor => ("~/.cursor/mcp.json, or .cursor/mcp.json of a project", None),
+            Host::Codex => ("~/.codex/config.toml", Some("codex mcp add afterthought -- ")),
+            Host::Vscode => {
+                (".vscode/mcp.json of a workspace; for all of them: MCP: Open User Configuration", None)
+            }
+        };
         let words = std::iter::once(&self.command).chain(&self.args);
         let line = words.map(|word| quoted(word)).collect::<Vec<_>>().join(" ");
-        match host {
-            Host::Hermes => {
-                "goes into ~/.hermes/config.yaml ($HERMES_HOME/config.yaml), beside what stands there; \
-                             then /reload-mcp, or start Hermes again"
-                    .to_owned()
-            }
-            Host::ClaudeCode => format!(
-                "goes into .mcp.json at the root of a project; or, for all of them, type:\n  claude mcp add --scope \
-                 user afterthought -- {line}"
-            ),
-            Host::ClaudeDesktop => {
-                "goes into claude_desktop_config.json, in ~/Library/Application Support/Claude on \
-                                    macOS and %APPDATA%\\Claude on Windows; then start Claude again"
-                    .to_owned()
-            }
-            Host::Cursor => "goes into ~/.cursor/mcp.json, or .cursor/mcp.json of a project".to_owned(),
-            Host::Codex => {
-                format!("goes into ~/.codex/config.toml; or type:\n  codex mcp add afterthought -- {line}")
-            }
-            Host::Vscode => {
-                "goes into .vscode/mcp.json of a workspace, or into the file that the command \"MCP: Open \
-                             User Configuration\" opens"
-                    .to_owned()
-            }
-        }
+        let command = command.map(|command| format!("; or, everywhere, type:\n  {command}{line}"));
+        format!("goes into {file}{}", command.unwrap_or_default())
     }
 }
 
