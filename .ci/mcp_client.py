@@ -1,28 +1,99 @@
 """Checks `aft mcp` with the protocol's official Python client (package mcp): python mcp_client.py AFT
 
-The client checks every result against the tool's output schema by itself, and is run in both of its
-ways to open a session: with the handshake of older protocols, and with the newest it knows.
+Lists and calls every tool on the demo's archive, in both of the client's ways to open a session: with the
+handshake of older protocols, and with the newest it knows. The client checks every result against the
+tool's output schema by itself. --transcript prints each call, how its answer begins, and how large the
+answer is: in tokens of o200k_base where the package bpe-openai is installed.
 """
 import asyncio
+import json
 import subprocess
 import sys
 import tempfile
 
 from mcp import Client, ClientSession, StdioServerParameters, stdio_client
 
+try:
+    from bpe_openai import get_encoding
+
+    o200k = get_encoding("o200k_base")
+except ImportError:
+    o200k = None
+
+SHORT = (",", ":")
 AFT = sys.argv[1]
+TRANSCRIPT = "--transcript" in sys.argv[2:]
+TOOLS = [
+    "search_messages",
+    "search_reasoning",
+    "get_message",
+    "get_session",
+    "list_sessions",
+    "index_status",
+]
+
+
+def size(text):
+    """Says how large a text is: in tokens where a tokenizer is installed."""
+    size = f"{len(text.encode())} bytes"
+    return size if o200k is None else f"{len(o200k.encode(text))} tokens, {size}"
+
+
+def show(name, arguments, result):
+    text = result.content[0].text
+    structured = json.dumps(result.structured_content, ensure_ascii=False, separators=SHORT)
+    print(f"\n> {name} {json.dumps(arguments, ensure_ascii=False)}")
+    for line in text.splitlines()[:8]:
+        print(f"  {line[:150]}")
+    print(f"  as text {size(text)}; as JSON {size(structured)}")
 
 
 async def check(call, tools):
-    assert [tool.name for tool in tools] == ["search_messages"], tools
-    assert tools[0].annotations.read_only_hint, tools
-    result = await call("search_messages", {"query": "deploy", "in": ["thought"], "limit": 3})
+    assert [tool.name for tool in tools] == TOOLS, tools
+    for tool in tools:
+        assert tool.annotations.read_only_hint and tool.annotations.idempotent_hint, tool
+        assert not tool.annotations.open_world_hint and tool.output_schema, tool
+
+    async def answer(name, arguments):
+        result = await call(name, arguments)
+        assert not result.is_error, result
+        if TRANSCRIPT:
+            show(name, arguments, result)
+        return result
+
+    async def refused(name, arguments, kind):
+        result = await call(name, arguments)
+        assert result.is_error and result.structured_content["error"]["kind"] == kind, result
+
+    result = await answer("search_messages", {"query": "deploy", "in": ["thought"], "limit": 3})
     page = result.structured_content
-    assert not result.is_error and page["results"], result
+    assert page["results"], page
     assert all(hit["origin"] == "thought" for hit in page["results"]), page
     assert f'of {page["total"]["value"]} in total' in result.content[0].text, result
-    refused = await call("search_messages", {"query": "deploy", "limit": 51})
-    assert refused.is_error and refused.structured_content["error"]["kind"] == "usage", refused
+    hit = page["results"][0]
+    await answer("search_messages", {"query": "why did the deploy fail"})
+    await answer("search_messages", {"query": "deploy", "group": "session", "facets": ["source", "role"]})
+    merged = await answer("search_messages", {"queries": ["deploy failed", "rollback", "lock order"], "limit": 5})
+    assert all(hit["found_by"] for hit in merged.structured_content["results"]), merged
+    small = await answer("search_messages", {"query": "deploy", "limit": 20, "max_tokens": 300})
+    assert small.structured_content["truncated"]["hits_left_out"] > 0, small
+    assert "to keep to max_tokens 300" in small.content[0].text, small
+    thought = await answer("search_reasoning", {"query": "deploy", "limit": 3})
+    assert thought.structured_content["results"] == page["results"], thought
+    message = await answer("get_message", {"id": hit["message_id"], "before": 2, "after": 2})
+    assert hit["message_id"] in [one["message_id"] for one in message.structured_content["messages"]], message
+    await answer("get_session", {"id": hit["session_id"]})
+    last = await answer("get_session", {"id": hit["session_id"], "slice": "-5:"})
+    assert len(last.structured_content["messages"]) <= 5, last
+    inside = await answer("get_session", {"id": hit["session_id"], "search": "deploy"})
+    assert inside.structured_content["total"] > 0, inside
+    await answer("list_sessions", {})
+    status = await answer("index_status", {})
+    assert status.structured_content["index"]["state"] == "ready", status
+    await refused("search_messages", {"query": "deploy", "limit": 51}, "usage")
+    await refused("search_messages", {}, "usage")
+    await refused("get_message", {"id": 10**9}, "not-found")
+    await refused("get_session", {"id": "none"}, "not-found")
     return page
 
 
@@ -39,8 +110,8 @@ async def main(folder):
     hit = page["results"][0]
     print(
         f"mcp client: {hello.server_info.name} {hello.server_info.version} by {hello.protocol_version}"
-        f' and {newest}; "deploy" in {page["total"]["value"]} thoughts, the first #{hit["message_id"]};'
-        f" limit 51 refused"
+        f" and {newest}; {len(TOOLS)} tools listed and called, every answer valid;"
+        f' "deploy" in {page["total"]["value"]} thoughts, the first #{hit["message_id"]}'
     )
 
 

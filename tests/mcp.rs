@@ -1,115 +1,31 @@
 //! `aft mcp` as its clients meet it: the real program, spoken to in lines of JSON.
 
 use std::fs;
-use std::io::{BufRead, BufReader, Write};
-use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::io::Write;
+use std::process::Command;
 
-use afterthought::limits::{PAGE_DEPTH_MAX, PAGE_HITS_DEFAULT};
-use afterthought::{ErrorKind, Origin, Weights};
+use afterthought::limits::{
+    ANSWER_TOKENS_DEFAULT, ANSWER_TOKENS_MAX, ANSWER_TOKENS_MIN, CONTEXT_HITS_DEFAULT, CONTEXT_HITS_MAX,
+    NEIGHBOURS_MAX, PAGE_DEPTH_MAX, PAGE_HITS_DEFAULT, QUERIES_MAX,
+};
+use afterthought::{ErrorKind, Facet, Origin, Weights};
+use afterthought_mcp::Tools;
 use afterthought_tests::{Fixture, Trace, aft, root, run};
 use afterthought_tools::archive::{Message, Session, Shape};
 use serde_json::{Value, json};
 
-/// A client of one `aft mcp`. Whatever the server prints must be a message.
-struct Client {
-    server: Child,
-    /// `None` once it is closed.
-    input: Option<ChildStdin>,
-    output: BufReader<ChildStdout>,
-    last_id: u64,
-}
+#[path = "mcp/budgets.rs"]
+mod budgets;
+#[path = "mcp/client.rs"]
+mod client;
+#[path = "mcp/hosts.rs"]
+mod hosts;
+#[path = "mcp/isolation.rs"]
+mod isolation;
+#[path = "mcp/reading.rs"]
+mod reading;
 
-impl Client {
-    /// Starts the server on the fixture's archive. Says nothing yet.
-    fn silent(fixture: &Fixture) -> Self {
-        let mut command = aft();
-        command.arg("--archive").arg(fixture.archive()).arg("--index").arg(fixture.index()).arg("mcp");
-        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::inherit());
-        let mut server = command.spawn().expect("aft starts");
-        let input = server.stdin.take();
-        let output = BufReader::new(server.stdout.take().expect("a pipe"));
-        Self { server, input, output, last_id: 0 }
-    }
-
-    /// Starts the server and shakes hands.
-    fn of(fixture: &Fixture) -> Self {
-        let mut client = Self::silent(fixture);
-        let hello = client.ask(
-            "initialize",
-            &json!({"protocolVersion": "2025-11-25", "capabilities": {},
-                    "clientInfo": {"name": "tests", "version": "0"}}),
-        );
-        assert_eq!(hello["result"]["serverInfo"]["name"], "afterthought", "{hello}");
-        assert_eq!(hello["result"]["protocolVersion"], "2025-11-25");
-        client.tell(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"}));
-        client
-    }
-
-    fn tell(&mut self, message: &Value) {
-        let input = self.input.as_mut().expect("an open pipe");
-        writeln!(input, "{message}").expect("the server listens");
-    }
-
-    /// Sends a request and returns its id.
-    fn send(&mut self, method: &str, params: &Value) -> u64 {
-        self.last_id += 1;
-        let id = self.last_id;
-        self.tell(&json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}));
-        id
-    }
-
-    fn receive(&mut self) -> Value {
-        let mut line = String::new();
-        self.output.read_line(&mut line).expect("a line of UTF-8");
-        let message: Value = serde_json::from_str(&line).unwrap_or_else(|error| panic!("{error}: {line:?}"));
-        assert_eq!(message["jsonrpc"], "2.0", "{message}");
-        message
-    }
-
-    fn ask(&mut self, method: &str, params: &Value) -> Value {
-        let id = self.send(method, params);
-        let answer = self.receive();
-        assert_eq!(answer["id"], id, "{answer}");
-        answer
-    }
-
-    /// Calls the tool. What it gives back fits its output schema, and says the same as text.
-    fn call(&mut self, arguments: &Value) -> Value {
-        let answer = self.ask("tools/call", &json!({"name": "search_messages", "arguments": arguments}));
-        let result = &answer["result"];
-        let schema = &contract()["tools"][0]["outputSchema"];
-        let schema = jsonschema::draft202012::new(schema).expect("a schema");
-        let breaches: Vec<_> =
-            schema.iter_errors(&result["structuredContent"]).map(|error| error.to_string()).collect();
-        assert!(breaches.is_empty(), "{breaches:#?}\n{answer:#}");
-        assert_eq!(result["content"][0]["type"], "text", "{answer}");
-        result.clone()
-    }
-
-    /// Returns the page that a search must give.
-    #[track_caller]
-    fn page(&mut self, arguments: &Value) -> Value {
-        let result = self.call(arguments);
-        assert_eq!(result["isError"], false, "{result:#}");
-        result["structuredContent"].clone()
-    }
-
-    /// Closes standard input and returns the exit code.
-    fn close(mut self) -> Option<i32> {
-        self.input = None;
-        let mut rest = String::new();
-        assert_eq!(self.output.read_line(&mut rest).expect("UTF-8"), 0, "{rest:?}");
-        self.server.wait().expect("the server ends").code()
-    }
-}
-
-impl Drop for Client {
-    fn drop(&mut self) {
-        // A test that failed leaves no server behind.
-        let _ended = self.server.kill();
-        let _ended = self.server.wait();
-    }
-}
+use client::Client;
 
 fn contract() -> Value {
     schema("mcp.json")
@@ -145,6 +61,8 @@ fn timeless(mut page: Value) -> Value {
     page["elapsed_ms"] = Value::Null;
     page["sync_ms"] = Value::Null;
     page["index"]["checked_at"] = Value::Null;
+    // Only agents have a budget; these pages are far from it.
+    assert!(page.as_object_mut().expect("a page").remove("truncated").unwrap_or_default().is_null());
     page
 }
 
@@ -158,35 +76,114 @@ fn tools_are_listed_as_the_contract_says_also_without_an_archive() {
 }
 
 #[test]
-fn the_contract_repeats_what_the_library_and_the_other_schemas_say() {
+fn every_tool_of_the_contract_is_closed_described_and_only_reads() {
     let contract = contract();
-    let tool = &contract["tools"][0];
-    let input = &tool["inputSchema"];
-    assert_eq!(input["additionalProperties"], false);
-    let properties = input["properties"].as_object().expect("parameters");
-    assert_eq!(properties["in"]["items"]["enum"], json!(Origin::ALL.map(Origin::name)));
-    assert_eq!(properties["weights"]["enum"], json!(Weights::SETS));
-    assert_eq!(properties["limit"]["default"], PAGE_HITS_DEFAULT);
-    assert_eq!(properties["offset"]["maximum"], PAGE_DEPTH_MAX - 1);
-    for (name, property) in properties {
-        assert!(property["description"].as_str().is_some_and(|text| text.len() > 10), "{name}");
-    }
-    // One shape for both: some clients check results that are errors too.
-    let output = &tool["outputSchema"];
-    assert_eq!(output["type"], "object", "what the protocol asks of every tool");
-    assert_eq!(output["oneOf"], json!([{"$ref": "#/$defs/page"}, {"$ref": "#/$defs/failure"}]));
-    for (part, whole) in [("page", unexplained()), ("failure", schema("error.schema.json"))] {
+    let tools = contract["tools"].as_array().expect("tools");
+    let names: Vec<&str> = tools.iter().filter_map(|tool| tool["name"].as_str()).collect();
+    assert_eq!(names, Tools::DEFAULT);
+    for tool in tools {
+        let name = &tool["name"];
+        let hints = json!({"readOnlyHint": true, "destructiveHint": false, "idempotentHint": true, "openWorldHint": false});
+        assert_eq!(tool["annotations"], hints, "{name}");
+        let input = &tool["inputSchema"];
+        assert_eq!(
+            (&input["type"], &input["additionalProperties"]),
+            (&json!("object"), &json!(false)),
+            "{name}"
+        );
+        for (parameter, property) in input["properties"].as_object().expect("parameters") {
+            let text = property["description"].as_str().unwrap_or_default();
+            assert!(text.len() > 10, "{name}: {parameter} is described");
+            if property["type"] == "integer" {
+                assert!(property["minimum"].is_u64() && property["maximum"].is_u64(), "{name}: {parameter}");
+            }
+            let is_list = property["type"] == "array";
+            assert!(!is_list || property["default"] == json!([]), "{name}: {parameter} has a default");
+        }
+        if let Some(max_tokens) = input["properties"].get("max_tokens") {
+            assert_eq!(max_tokens["minimum"], ANSWER_TOKENS_MIN, "{name}");
+            assert_eq!(max_tokens["maximum"], ANSWER_TOKENS_MAX, "{name}");
+            assert_eq!(max_tokens["default"], ANSWER_TOKENS_DEFAULT, "{name}");
+        }
+        let output = &tool["outputSchema"];
+        assert_eq!(output["type"], "object", "what the protocol asks of every tool");
+        jsonschema::meta::validate(output).unwrap_or_else(|error| panic!("{name}: {error}"));
+        // Some clients check results that are errors too.
         for member in ["type", "additionalProperties", "required", "properties"] {
-            assert_eq!(output["$defs"][part][member], whole[member], "{part}: {member}");
+            assert_eq!(
+                output["$defs"]["failure"][member],
+                schema("error.schema.json")[member],
+                "{name}: {member}"
+            );
+        }
+        let description = tool["description"].as_str().expect("a description");
+        if *name != "index_status" && *name != "list_sessions" {
+            assert!(description.contains("considered it"), "{name} says what a thought is");
+        }
+        if *name != "index_status" {
+            assert!(description.contains("never instructions"), "{name} says what to make of it");
         }
     }
+}
+
+#[test]
+fn the_contract_repeats_what_the_library_and_the_other_schemas_say() {
+    let contract = contract();
+    let of = |tool: usize, parameter: &str| {
+        contract["tools"][tool]["inputSchema"]["properties"][parameter].clone()
+    };
+    assert_eq!(of(0, "in")["items"]["enum"], json!(Origin::ALL.map(Origin::name)));
+    assert_eq!(of(0, "weights")["enum"], json!(Weights::SETS));
+    assert_eq!(of(0, "limit")["default"], PAGE_HITS_DEFAULT);
+    assert_eq!(of(0, "offset")["maximum"], PAGE_DEPTH_MAX - 1);
+    assert_eq!(of(0, "queries")["maxItems"], QUERIES_MAX);
+    assert_eq!(of(0, "facets")["items"]["enum"], json!(Facet::ALL.map(Facet::name)));
+    assert_eq!(of(2, "before")["maximum"], NEIGHBOURS_MAX);
+    assert_eq!(of(2, "after")["maximum"], NEIGHBOURS_MAX);
+    assert_eq!(of(3, "limit")["maximum"], CONTEXT_HITS_MAX);
+    assert_eq!(of(3, "limit")["default"], CONTEXT_HITS_DEFAULT);
+    let part = |tool: usize, name: &str| contract["tools"][tool]["outputSchema"]["$defs"][name].clone();
+    check_part(&part(0, "page"), &unexplained(), &["queries", "truncated"]);
+    check_part(&part(3, "hits"), &schema("session-search.schema.json"), &["truncated"]);
+    check_part(&part(4, "list"), &schema("sessions.schema.json"), &["truncated"]);
     let shared = unexplained()["$defs"].take();
-    let shared = shared.as_object().expect("definitions");
-    for (name, shared) in shared {
-        assert_eq!(output["$defs"][name], *shared, "{name}");
+    let mut hit = part(0, "hit");
+    assert!(hit["properties"].as_object_mut().expect("members").remove("found_by").is_some());
+    assert_eq!(hit, shared["hit"]);
+    assert_eq!(part(1, "hit"), shared["hit"]);
+    let mut message = part(3, "message");
+    check_part(&message.take(), &schema("show.schema.json")["$defs"]["message"], &["rest"]);
+    for tool in 0..contract["tools"].as_array().map_or(0, Vec::len) {
+        for (name, part) in part_names(&contract, tool) {
+            for file in ["search", "session-search", "session", "sessions", "show", "status"] {
+                let other = &schema(&format!("{file}.schema.json"))["$defs"][&name];
+                let is_own = other.is_null() || name == "hit" || name == "message";
+                assert!(is_own || *other == part, "{tool}: {name} of {file}");
+            }
+        }
     }
-    let all = output["$defs"].as_object().expect("definitions");
-    assert_eq!(all.len(), shared.len() + ["page", "failure"].len());
+}
+
+fn part_names(contract: &Value, tool: usize) -> Vec<(String, Value)> {
+    let parts = contract["tools"][tool]["outputSchema"]["$defs"].as_object().expect("definitions");
+    parts.iter().map(|(name, part)| (name.clone(), part.clone())).collect()
+}
+
+/// A part of the contract is another schema's, and has these members besides.
+#[track_caller]
+fn check_part(part: &Value, other: &Value, more: &[&str]) {
+    assert_eq!(
+        (&part["type"], &part["additionalProperties"]),
+        (&other["type"], &other["additionalProperties"])
+    );
+    let mut properties = part["properties"].as_object().expect("members").clone();
+    let mut required = part["required"].as_array().expect("names").clone();
+    for member in more {
+        assert!(properties.remove(*member).is_some(), "{member}");
+        required.retain(|name| name != member);
+    }
+    assert_eq!(Value::from(properties), other["properties"]);
+    assert_eq!(Value::from(required), other["required"]);
 }
 
 /// Returns the schema of a page without what no call of the tool asks for.
@@ -233,11 +230,12 @@ fn every_parameter_does_what_its_flag_does() {
     let plain = client.page(&json!({"query": "anchor chain"}));
     let first = client.page(&json!({"query": "anchor chain", "limit": 1}));
     let cursor = first["next_cursor"].as_str().expect("a cursor");
-    let cases: [(Value, &[&str]); 25] = [
+    let cases: [(Value, &[&str]); 26] = [
         (json!({"sort": "oldest"}), &["--sort", "oldest"]),
         (json!({"group": "session"}), &["--group", "session"]),
         (json!({"cursor": cursor, "limit": 1}), &["--cursor", cursor, "--limit", "1"]),
         (json!({"in": ["thought", "titled"]}), &["--in", "thought,titled"]),
+        (json!({"include_reasoning": false}), &["--in", "said,did,saw,titled"]),
         (json!({"roles": ["user"]}), &["--role", "user"]),
         (json!({"sources": ["cron"]}), &["--source", "cron"]),
         (json!({"exclude_sources": ["cron"]}), &["--exclude-source", "cron"]),
@@ -270,7 +268,8 @@ fn every_parameter_does_what_its_flag_does() {
             &["--limit", "1", "--in", "said", "--role", "user", "--include-copies"],
         ),
     ];
-    let mut tried = vec!["query".to_owned()];
+    // Those that no flag has are tried elsewhere.
+    let mut tried = ["query", "queries", "max_tokens"].map(str::to_owned).to_vec();
     for (mut arguments, flags) in cases {
         tried.extend(arguments.as_object().expect("an object").keys().cloned());
         arguments["query"] = json!("anchor chain");
@@ -293,7 +292,7 @@ fn arguments_that_do_not_fit_are_refused_by_name_and_with_what_would() {
         (json!({}), &["query", "missing", "What to look for"][..]),
         (json!({"query": null}), &["query", "missing"]),
         (json!({"query": 5}), &["query", "must be text, not 5"]),
-        (json!({"query": "x", "role": "user"}), &["role", "no such parameter", "query, in, roles"]),
+        (json!({"query": "x", "role": "user"}), &["role", "no such parameter", "query, queries, in"]),
         (json!({"query": "x", "since": "yesterday"}), &["since", "yesterday", "not a date", "7d"]),
         (json!({"query": "x", "until": "2026-02-30"}), &["until", "2026-02-30", "not a date"]),
         (json!({"query": "x", "limit": 0}), &["limit", "1 to 50, not 0"]),
@@ -314,6 +313,14 @@ fn arguments_that_do_not_fit_are_refused_by_name_and_with_what_would() {
         (json!({"query": "x", "workspace": ""}), &["workspace", "name a folder"]),
         (json!({"query": "x", "branches": ["main"]}), &["branches", "give workspace"]),
         (json!({"query": "x", "facets": ["colour"]}), &["facets", "role, source", "\"colour\""]),
+        (json!({"query": "x", "queries": ["y"]}), &["queries", "not both"]),
+        (json!({"queries": vec!["a"; 9]}), &["queries", "8 at most, not 9"]),
+        (json!({"queries": ["x"], "cursor": "y"}), &["cursor", "offset", "one query"]),
+        (json!({"queries": ["x"], "facets": ["role"]}), &["facets", "one query"]),
+        (json!({"queries": ["x"], "sort": "newest"}), &["sort", "relevance"]),
+        (json!({"queries": ["x"], "offset": 91}), &["offset", "100"]),
+        (json!({"query": "x", "in": ["thought"], "include_reasoning": false}), &["include_reasoning", "in"]),
+        (json!({"query": "x", "max_tokens": 199}), &["max_tokens", "200 to 20000, not 199"]),
     ];
     for (arguments, pieces) in cases {
         check_refused(&client.call(&arguments), ErrorKind::Usage, pieces);
@@ -361,7 +368,8 @@ fn a_weak_answer_says_so_before_its_results() {
 fn an_unknown_tool_is_an_error_of_the_protocol() {
     let answer = Client::of(&harbor()).ask("tools/call", &json!({"name": "search", "arguments": {}}));
     assert_eq!(answer["error"]["code"], -32602, "{answer}");
-    assert_eq!(answer["error"]["message"], "no tool \"search\"; tools: search_messages");
+    let message = format!("no tool \"search\"; tools: {}", Tools::DEFAULT.join(", "));
+    assert_eq!(answer["error"]["message"], message);
 }
 
 #[test]
@@ -405,6 +413,7 @@ fn a_row_written_between_two_calls_is_found_by_the_second() {
 fn two_calls_at_once_get_an_answer_each_also_when_input_ends_meanwhile() {
     let fixture = harbor();
     let mut client = Client::of(&fixture);
+    client.page(&json!({"query": "anchor"}));
     let call = |query: &str| json!({"name": "search_messages", "arguments": {"query": query}});
     let ids = [client.send("tools/call", &call("drag")), client.send("tools/call", &call("chain"))];
     client.input = None;

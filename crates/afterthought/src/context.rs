@@ -182,6 +182,16 @@ impl Context {
     }
 }
 
+/// Reads the bounds of a slice as people write them: `A:B`, `A:`, `:B` or `:`. Fails with what to write.
+pub fn slice_bounds(text: &str) -> std::result::Result<(Option<i64>, Option<i64>), String> {
+    let (start, end) = text.split_once(':').ok_or("write it as A:B, such as -5: or 10:20")?;
+    let bound = |bound: &str| match bound.trim() {
+        "" => Ok(None),
+        number => number.parse().map(Some).map_err(|_| format!("\"{number}\" is no whole number")),
+    };
+    Ok((bound(start)?, bound(end)?))
+}
+
 /// Brings a page size into its bounds.
 fn limit(asked: Option<i64>) -> usize {
     match asked {

@@ -15,7 +15,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::index::{Access, Disk, Folder, Snapshot, Storage, Store, flag};
 use crate::limits::{BATCH_ROWS_MAX, READERS_DEFAULT, SEARCH_WALL_MS_MAX, VERIFY_LISTED_MAX};
 use crate::mirror::{Depth, Freshness, Level, Mirror, Note, Progress, SyncReport, Verdict, verify};
-use crate::model::{Message, Origin, Session, Warning};
+use crate::model::{Field, Message, Origin, Session, Warning};
 use crate::search::{
     Filters, IndexState, IndexView, Kept, Page, Pool, SearchRequest, SessionList, SessionView, commit_of,
     list_sessions,
@@ -35,6 +35,9 @@ pub struct Options {
     pub allow_copy: bool,
     /// What to do about the index.
     pub index: Opening,
+    /// Answer as if the archive held this person's sessions and nothing else: for searches, lists, sessions,
+    /// messages and [`Engine::status`]. What tends the index, [`Engine::verify`] and [`Engine::audit`] read all.
+    pub user: Option<String>,
     /// Where the index's files lie.
     pub storage: Arc<dyn Storage>,
 }
@@ -58,6 +61,7 @@ impl Options {
             readers: READERS_DEFAULT,
             allow_copy: false,
             index: Opening::Ensure,
+            user: None,
             storage: Arc::new(Disk),
         }
     }
@@ -76,6 +80,10 @@ pub struct Engine {
     pool: Pool,
     /// What cursors continue.
     kept: Arc<Kept>,
+    /// The only person whose sessions are shown.
+    user: Option<String>,
+    /// Their indexed messages, and the snapshot they were counted in.
+    own_rows: Mutex<Option<(u64, u64)>>,
 }
 
 /// The live generation of the index, open: where searches read and the mirror writes.
@@ -127,7 +135,8 @@ impl Engine {
         let live = Mutex::new(Live::over(store, &archive, &folder)?);
         let kept = Arc::new(Kept::default());
         let pool = Pool::start(&archive, options.readers, &kept)?;
-        Ok(Self { archive, folder, live, pool, kept })
+        let (user, own_rows) = (options.user.clone(), Mutex::new(None));
+        Ok(Self { archive, folder, live, pool, kept, user, own_rows })
     }
 
     /// Runs what reads the live generation.
@@ -183,6 +192,20 @@ impl Engine {
         live.mirror.freshen(level, wait, watch)
     }
 
+    /// Returns how many rows a first build has indexed so far; `None` once it has reached all of them.
+    pub fn built_so_far(&self) -> Result<Option<u64>> {
+        self.over(|store| {
+            let snapshot = store.snapshot()?;
+            if snapshot.checkpoint().complete { Ok(None) } else { snapshot.rows().map(Some) }
+        })
+    }
+
+    /// Tells whether a sync is under way that has found something to do.
+    #[must_use]
+    pub fn is_syncing(&self) -> bool {
+        self.live().mirror.progress().is_some()
+    }
+
     /// Tells whether the last check compared all there is, and the files are as it found them.
     fn is_fresh(&self, store: &Store) -> Result<bool> {
         let Some(note) = Note::read(&store.note()).filter(|note| note.full) else { return Ok(false) };
@@ -204,7 +227,10 @@ impl Engine {
 
     /// Answers a search from the last commit, or from the one that its cursor continues, which is kept
     /// for five minutes after its last use. Brings nothing up to date: see [`Engine::freshen`].
-    pub fn search(&self, request: SearchRequest) -> Result<Page> {
+    pub fn search(&self, mut request: SearchRequest) -> Result<Page> {
+        if self.user.is_some() {
+            request.filters.confined_to.clone_from(&self.user);
+        }
         let mut page = self.over(|store| {
             let snapshot = self.snapshot_for(store, request.cursor.as_deref())?;
             let wall = Duration::from_millis(SEARCH_WALL_MS_MAX);
@@ -249,7 +275,7 @@ impl Engine {
     /// Says how the index stands to its archive. Costs a count of the rows behind.
     fn view(&self, store: &Store, snapshot: &Snapshot) -> Result<IndexView> {
         let checkpoint = snapshot.checkpoint();
-        let rows = snapshot.rows()?;
+        let rows = self.rows(snapshot)?;
         let note = Note::read(&store.note()).filter(|note| note.committed_ms == checkpoint.committed_ms);
         let archive = &self.archive;
         let unchanged = checkpoint.complete
@@ -257,9 +283,9 @@ impl Engine {
         let rows_behind = if unchanged {
             0
         } else if checkpoint.complete {
-            archive.read(|view| view.rows_above(checkpoint.id_max))?
+            self.rows_above(checkpoint.id_max)?
         } else {
-            archive.read(|view| view.rows_above(i64::MIN))?.saturating_sub(rows)
+            self.rows_above(i64::MIN)?.saturating_sub(rows)
         };
         let state = match (checkpoint.complete, rows_behind) {
             (false, _) => IndexState::Building,
@@ -277,6 +303,27 @@ impl Engine {
         })
     }
 
+    /// Counts the indexed messages that are shown to whoever asks.
+    fn rows(&self, snapshot: &Snapshot) -> Result<u64> {
+        let Some(person) = &self.user else { return snapshot.rows() };
+        let commit = snapshot.identity();
+        if let Some((_, rows)) = self.own_rows.lock().filter(|(of, _)| *of == commit) {
+            return Ok(rows);
+        }
+        let own = snapshot.sessions_of(person)?;
+        let sums = snapshot.sums()?;
+        let rows = sums.iter().zip(own).filter(|(_, is_own)| *is_own).map(|(sums, _)| sums.rows).sum();
+        *self.own_rows.lock() = Some((commit, rows));
+        Ok(rows)
+    }
+
+    fn rows_above(&self, id: i64) -> Result<u64> {
+        self.archive.read(|view| match &self.user {
+            Some(person) => view.rows_above_of(id, person),
+            None => view.rows_above(id),
+        })
+    }
+
     /// Describes archive and index.
     pub fn status(&self) -> Result<Status> {
         self.over(|store| self.status_of(store))
@@ -284,7 +331,17 @@ impl Engine {
 
     fn status_of(&self, store: &Store) -> Result<Status> {
         let snapshot = store.snapshot()?;
-        let (damaged_rows, damaged_ids) = snapshot.damaged_rows(VERIFY_LISTED_MAX)?;
+        let own = self.user.as_deref().map(|person| snapshot.sessions_of(person)).transpose()?;
+        let is_shown = |session_ord: u64| {
+            let is_own =
+                |own: &Vec<bool>| usize::try_from(session_ord).ok().and_then(|ord| own.get(ord).copied());
+            own.as_ref().is_none_or(|own| is_own(own) == Some(true))
+        };
+        let (damaged_rows, damaged_ids) = snapshot.damaged_rows(VERIFY_LISTED_MAX, is_shown)?;
+        let sessions = match &own {
+            Some(own) => own.iter().filter(|is_own| **is_own).count(),
+            None => snapshot.known_sessions()?.len(),
+        };
         let archive_bytes = self.archive.stamp()?.bytes();
         Ok(Status {
             schema_version: 1,
@@ -293,8 +350,9 @@ impl Engine {
             index_folder: store.path().display().to_string(),
             index_bytes: store.bytes(),
             segments: snapshot.segments(),
-            sessions: snapshot.known_sessions()?.len(),
+            sessions,
             index: self.view(store, &snapshot)?,
+            thought_rows: snapshot.rows_with(Field::Reasoning, is_shown)?,
             audited_at: Some(self.audited_ms()).filter(|ms| *ms > 0).and_then(rfc3339),
             damaged_rows,
             damaged_ids,
@@ -318,14 +376,15 @@ impl Engine {
     pub fn session(&self, id: &str) -> Result<(SessionView, Context)> {
         let (session, ids) = self.over(|store| {
             let snapshot = store.snapshot()?;
-            let (ord, session) = find_session(&snapshot, id)?;
+            let (ord, session) = self.find_session(&snapshot, id)?;
             Ok((session, listed_ids(&snapshot, ord)?))
         })?;
         let mut messages = Vec::with_capacity(ids.len());
         for batch in ids.chunks(BATCH_ROWS_MAX) {
             // A row that went or was taken back since the commit is not part of it any more.
             let batch = self.archive.messages(batch)?.into_iter().flatten();
-            messages.extend(batch.filter(|message| message.state.visible()));
+            messages
+                .extend(batch.filter(|message| message.state.visible() && message.session_id == session.id));
         }
         let last_ms = messages.iter().filter_map(|message| message.timestamp_ms).max().or(session.started_ms);
         let view = SessionView::of(session, messages.len() as u64, last_ms);
@@ -334,7 +393,11 @@ impl Engine {
 
     /// Lists sessions, the latest activity first; see [`list_sessions`].
     pub fn sessions(&self, filters: &Filters, offset: usize, limit: usize) -> Result<SessionList> {
-        self.over(|store| list_sessions(&store.snapshot()?, filters, offset, limit))
+        let mut filters = filters.clone();
+        if self.user.is_some() {
+            filters.confined_to.clone_from(&self.user);
+        }
+        self.over(|store| list_sessions(&store.snapshot()?, &filters, offset, limit))
     }
 
     /// Measures what the archive holds that its agent's own search cannot find; see [`Audit`]. Reads
@@ -366,37 +429,105 @@ impl Engine {
     /// Returns a message with its visible neighbours in the session, from the archive itself. A
     /// message that a search does not show is returned alone. Fails as not found if no row has the id.
     pub fn show(&self, id: i64, neighbours: usize) -> Result<Shown> {
-        let Some(message) = self.archive.messages(&[Some(id)])?.pop().flatten() else {
-            return Err(Error::new(ErrorKind::NotFound, "show message", id)
-                .because("the archive has no row of that id")
-                .hint("ids stand in the hits of aft search"));
-        };
-        self.over(|store| self.show_among(store, message, neighbours))
+        self.show_between(id, neighbours, neighbours)
     }
 
-    fn show_among(&self, store: &Store, message: Message, neighbours: usize) -> Result<Shown> {
+    /// Returns a message as [`Engine::show`] does, with so many neighbours before and after it.
+    pub fn show_between(&self, id: i64, before: usize, after: usize) -> Result<Shown> {
+        let message = self.archive.messages(&[Some(id)])?.pop().flatten();
+        let shown = message.map(|message| self.over(|store| self.show_among(store, message, before, after)));
+        shown.transpose()?.flatten().ok_or_else(|| {
+            Error::new(ErrorKind::NotFound, "show message", id)
+                .because("the archive has no row of that id")
+                .hint("ids stand in the hits of aft search")
+        })
+    }
+
+    /// Returns `None` where the message is not shown to whoever asks.
+    fn show_among(
+        &self,
+        store: &Store,
+        message: Message,
+        before: usize,
+        after: usize,
+    ) -> Result<Option<Shown>> {
         let (id, snapshot) = (message.id, store.snapshot()?);
-        let Some((ord, session)) = snapshot.session(&message.session_id)? else {
+        let Some((ord, session)) = self.known_session(&snapshot, &message.session_id)? else {
+            // Whose it is cannot be told before it is indexed.
+            if self.user.is_some() {
+                return Ok(None);
+            }
             // Not indexed yet: the message is shown all the same.
             let (session_id, source) = (message.session_id.clone(), "unknown".to_owned());
             let session = Session { id: session_id, source, ..Session::default() };
             let (session, messages) =
                 (SessionView::of(session, 0, None), vec![MessageView::unlisted(message)]);
-            return Ok(Shown { schema_version: 1, message_id: id, session, messages });
+            return Ok(Some(Shown { schema_version: 1, message_id: id, session, messages }));
         };
         let ids = listed_ids(&snapshot, ord)?;
         let session = SessionView::of(session, ids.len() as u64, snapshot.last_activity(ord)?);
         let messages = match ids.iter().position(|listed| *listed == Some(id)) {
             Some(place) => {
-                let from = place.saturating_sub(neighbours);
-                let shown = from..ids.len().min(place.saturating_add(neighbours).saturating_add(1));
+                let from = place.saturating_sub(before);
+                let shown = from..ids.len().min(place.saturating_add(after).saturating_add(1));
                 let rows = (from..).zip(self.archive.messages(&ids[shown])?);
+                // A row that was written anew since the commit may be another session's.
+                let is_there = |message: &Message| message.session_id == session.id;
+                let rows = rows.map(|(index, message)| (index, message.filter(is_there)));
                 let entries = rows.filter_map(|(index, message)| Some(Entry { index, message: message? }));
                 entries.map(|entry| MessageView::of(&entry)).collect()
             }
             None => vec![MessageView::unlisted(message)],
         };
-        Ok(Shown { schema_version: 1, message_id: id, session, messages })
+        Ok(Some(Shown { schema_version: 1, message_id: id, session, messages }))
+    }
+
+    /// Returns a session with its number, if it is shown to whoever asks.
+    fn known_session(&self, snapshot: &Snapshot, id: &str) -> Result<Option<(u64, Session)>> {
+        let Some((ord, mut session)) = snapshot.session(id)? else { return Ok(None) };
+        if let Some(person) = &self.user {
+            if session.user.as_ref() != Some(person) {
+                return Ok(None);
+            }
+            session.parent_id = snapshot.own_parent(&session, person)?;
+        }
+        Ok(Some((ord, session)))
+    }
+
+    /// Finds a session by its id, or by the beginning of it where only one begins like that.
+    fn find_session(&self, snapshot: &Snapshot, id: &str) -> Result<(u64, Session)> {
+        if let Some(found) = self.known_session(snapshot, id)? {
+            return Ok(found);
+        }
+        let refused = |kind, why: String| {
+            Error::new(kind, "find session", id)
+                .because(why)
+                .hint("aft sessions lists the sessions and their ids")
+        };
+        let known = snapshot.known_sessions()?;
+        let mut alike: Vec<&String> =
+            known.keys().filter(|known| !id.is_empty() && known.starts_with(id)).collect();
+        if let Some(person) = &self.user {
+            let own = snapshot.sessions_of(person)?;
+            let is_own = |id: &&String| {
+                let ord = usize::try_from(known[*id].ord).ok();
+                ord.and_then(|ord| own.get(ord)) == Some(&true)
+            };
+            alike.retain(is_own);
+        }
+        alike.sort_unstable();
+        match alike.as_slice() {
+            [] => Err(refused(ErrorKind::NotFound, "the archive has no session of that id".to_owned())),
+            [only] => {
+                let found = self.known_session(snapshot, only)?;
+                found.ok_or_else(|| refused(ErrorKind::NotFound, "it went while it was looked up".to_owned()))
+            }
+            [first, second, ..] => {
+                let why =
+                    format!("{} sessions begin like that, among them {first} and {second}", alike.len());
+                Err(refused(ErrorKind::Usage, why))
+            }
+        }
     }
 
     /// Takes the stamp of the archive's files. Fails if they are not there.
@@ -441,6 +572,8 @@ pub struct Status {
     pub sessions: usize,
     /// How true it is.
     pub index: IndexView,
+    /// Messages in it with the model's reasoning.
+    pub thought_rows: u64,
     /// When what every row says was last compared with what is indexed.
     pub audited_at: Option<String>,
     /// Rows that could be read only in part.
@@ -453,33 +586,6 @@ pub struct Status {
 fn listed_ids(snapshot: &Snapshot, session_ord: u64) -> Result<Vec<Option<i64>>> {
     let rows = snapshot.rows_of(session_ord)?;
     Ok(rows.iter().filter(|row| flag::is_listed(row.flags)).map(|row| Some(row.id)).collect())
-}
-
-/// Finds a session by its id, or by the beginning of it where only one begins like that.
-fn find_session(snapshot: &Snapshot, id: &str) -> Result<(u64, Session)> {
-    if let Some(found) = snapshot.session(id)? {
-        return Ok(found);
-    }
-    let refused = |kind, why: String| {
-        Error::new(kind, "find session", id)
-            .because(why)
-            .hint("aft sessions lists the sessions and their ids")
-    };
-    let known = snapshot.known_sessions()?;
-    let mut alike: Vec<&String> =
-        known.keys().filter(|known| !id.is_empty() && known.starts_with(id)).collect();
-    alike.sort_unstable();
-    match alike.as_slice() {
-        [] => Err(refused(ErrorKind::NotFound, "the archive has no session of that id".to_owned())),
-        [only] => {
-            let found = snapshot.session(only)?;
-            found.ok_or_else(|| refused(ErrorKind::NotFound, "it went while it was looked up".to_owned()))
-        }
-        [first, second, ..] => {
-            let why = format!("{} sessions begin like that, among them {first} and {second}", alike.len());
-            Err(refused(ErrorKind::Usage, why))
-        }
-    }
 }
 
 /// A message and its neighbours.

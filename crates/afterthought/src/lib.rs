@@ -36,7 +36,7 @@ pub mod text;
 pub mod time;
 
 pub use audit::{Audit, ThoughtWord, WordAudit};
-pub use context::{Context, ContextHit, ContextPage, ContextQuery, Entry};
+pub use context::{Context, ContextHit, ContextPage, ContextQuery, Entry, slice_bounds};
 pub use engine::{Engine, MessageView, Opening, Options, Shown, Status};
 pub use error::{Error, ErrorKind, ErrorView, Result};
 pub use follow::{Event, follow};

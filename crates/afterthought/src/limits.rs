@@ -156,3 +156,20 @@ pub const FACET_VALUES_MAX: usize = 20;
 pub const NEAREST_SHOWN_MAX: usize = 3;
 /// Known words that an unknown one is compared with, over all fields and segments.
 pub const NEAREST_COMPARED_MAX: usize = 200_000;
+
+/// Tokens that an answer to an agent may take, as text, when the agent names no number.
+pub const ANSWER_TOKENS_DEFAULT: usize = 3_000;
+/// The least that an agent may ask for.
+pub const ANSWER_TOKENS_MIN: usize = 200;
+/// The most.
+pub const ANSWER_TOKENS_MAX: usize = 20_000;
+/// What the structured form of such an answer may take above it, for names and punctuation.
+pub const ANSWER_FRAME_TOKENS: usize = 400;
+/// The least that is shown of a message, in tokens; where there is not as much room, it is left out.
+pub const ANSWER_MESSAGE_TOKENS_MIN: usize = 80;
+/// Phrasings of one question that are searched together.
+pub const QUERIES_MAX: usize = 8;
+/// Hits of each phrasing that are merged. Always as many, so that pages of the merged list join.
+pub const QUERY_MERGED_HITS: usize = 100;
+/// Neighbours of a message that are shown on either side.
+pub const NEIGHBOURS_MAX: usize = 20;

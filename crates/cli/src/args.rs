@@ -4,7 +4,7 @@
 
 use std::path::PathBuf;
 
-use afterthought::{Facet, Weights};
+use afterthought::{Facet, Weights, slice_bounds};
 use afterthought_bench::Peer;
 use afterthought_bench::layout::Piece;
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -76,19 +76,7 @@ pub(crate) enum Command {
     Sessions(Sessions),
     Verify(Verify),
     Audit(Audit),
-    /// Serve the search to an agent, by the Model Context Protocol over standard input and output
-    ///
-    /// Offers one tool, search_messages, with the filters of aft search. A client starts this command
-    /// itself and ends it by closing its standard input. The archive is opened at the first search;
-    /// where that fails, the client gets the reason as the tool's answer.
-    #[command(after_help = "In the configuration of a client, with paths from the root:
-  {\"mcpServers\": {\"afterthought\": {
-    \"command\": \"aft\", \"args\": [\"mcp\", \"--archive\", \"/path/to/state.db\"]}}}
-
-What the tool takes and gives: schema/mcp.json.
-
-Exit codes: 0 the client has gone, 1 unexpected, 2 usage, 130 interrupted.")]
-    Mcp,
+    Mcp(Mcp),
     Bench(Bench),
     Eval(Eval),
     #[command(hide = true)]
@@ -502,7 +490,7 @@ pub(crate) struct Session {
     #[arg(value_name = "ID")]
     pub(crate) id: String,
     /// Only these messages, from A up to and without B; negative numbers count from the end
-    #[arg(long, value_name = "A:B", value_parser = slice, allow_hyphen_values = true)]
+    #[arg(long, value_name = "A:B", value_parser = slice_bounds, allow_hyphen_values = true)]
     pub(crate) slice: Option<(Option<i64>, Option<i64>)>,
     /// Only these roles, such as user or assistant
     #[arg(long, value_name = "ROLE", value_delimiter = ',')]
@@ -558,6 +546,48 @@ pub(crate) struct Sessions {
     /// List the last commit as it is
     #[arg(long)]
     pub(crate) no_sync: bool,
+}
+
+/// Serve the search to an agent, by the Model Context Protocol over standard input and output.
+///
+/// Offers tools to search, to read on from a hit, to list sessions, and to tell how true the index is. A
+/// client starts this command itself and ends it by closing its standard input. The archive is opened at the
+/// first call; where that fails, the client gets the reason as the tool's answer.
+#[derive(Args, Debug)]
+#[command(after_help = "In the configuration of a client, with paths from the root:
+  {\"mcpServers\": {\"afterthought\": {
+    \"command\": \"aft\", \"args\": [\"mcp\", \"--archive\", \"/path/to/state.db\"]}}}
+
+Or let it be written, for your client and with your paths:
+  aft mcp --print-config claude-code
+  aft mcp --print-config hermes --user 4711
+
+What the tools take and give: schema/mcp.json.
+
+Exit codes: 0 the client has gone, 1 unexpected, 2 usage, 130 interrupted.")]
+pub(crate) struct Mcp {
+    /// Answer as if the archive held the sessions of this person and nothing else; by the id that the
+    /// archive records
+    #[arg(long, value_name = "ID", value_parser = clap::builder::NonEmptyStringValueParser::new())]
+    pub(crate) user: Option<String>,
+    /// Offer these tools only, as a comma list [default: search_messages, search_reasoning, get_message,
+    /// get_session, list_sessions, index_status]
+    #[arg(long, value_name = "NAME", value_delimiter = ',')]
+    pub(crate) tools: Vec<String>,
+    /// Print what this host's configuration needs to start the server, and where it goes; serve nothing
+    #[arg(long, value_name = "HOST", value_enum)]
+    pub(crate) print_config: Option<Host>,
+}
+
+/// A program that starts MCP servers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Host {
+    Hermes,
+    ClaudeCode,
+    ClaudeDesktop,
+    Cursor,
+    Codex,
+    Vscode,
 }
 
 #[derive(Debug, Subcommand)]
@@ -618,14 +648,4 @@ fn boost(text: &str) -> Result<(String, f32), String> {
 
 fn weights(name: &str) -> Result<Weights, String> {
     Weights::named(name).ok_or_else(|| format!("no set \"{name}\"; sets: {}", Weights::SETS.join(", ")))
-}
-
-/// Reads `A:B`, `A:`, `:B` or `:`.
-fn slice(text: &str) -> Result<(Option<i64>, Option<i64>), String> {
-    let (start, end) = text.split_once(':').ok_or("write it as A:B, such as -5: or 10:20")?;
-    let bound = |bound: &str| match bound {
-        "" => Ok(None),
-        number => number.parse().map(Some).map_err(|_| format!("\"{number}\" is no whole number")),
-    };
-    Ok((bound(start)?, bound(end)?))
 }

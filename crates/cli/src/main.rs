@@ -13,6 +13,7 @@ mod demo;
 mod eval;
 mod explain;
 mod fail;
+mod hosts;
 mod index;
 mod mcp;
 mod paint;
@@ -68,7 +69,7 @@ fn run(cli: &Cli) -> Result<u8, Failure> {
         Command::Show(show) => show::run(&cli.global, show),
         Command::Session(session) => session::one(&cli.global, session),
         Command::Sessions(sessions) => session::list(&cli.global, sessions),
-        Command::Mcp => mcp::run(&cli.global),
+        Command::Mcp(mcp) => mcp::run(&cli.global, mcp),
         Command::Demo(demo) => demo::run(&cli.global, demo),
         Command::Config(Config::Show { origin }) => config::show(&cli.global, *origin),
         Command::Completions { shell } => {

@@ -107,6 +107,7 @@ fn request(args: &Search) -> Result<SearchRequest, Failure> {
         until_ms: bound("--until", args.until.as_deref())?,
         include_inactive: args.include_inactive,
         include_copies: args.include_copies,
+        confined_to: None,
     };
     Ok(request)
 }

@@ -19,7 +19,7 @@ pub(crate) fn run(global: &Global) -> Result<u8, Failure> {
     let state = serde_json::to_value(index.state).map_err(std::io::Error::from)?;
     let state = state.as_str().unwrap_or_default();
     let mut text = format!(
-        "archive     {} ({})\nindex       {} ({}, {} segments)\nstate       {state}\nmessages    {} in {} sessions\n",
+        "archive     {} ({})\nindex       {} ({}, {} segments)\nstate       {state}\nmessages    {} in {} sessions, {} with reasoning\n",
         status.archive,
         size(status.archive_bytes),
         status.index_folder,
@@ -27,6 +27,7 @@ pub(crate) fn run(global: &Global) -> Result<u8, Failure> {
         status.segments,
         grouped(index.rows),
         grouped(status.sessions as u64),
+        grouped(status.thought_rows),
     );
     if index.percent < 100 {
         text += &format!("built       {} %; to go on: aft index\n", index.percent);

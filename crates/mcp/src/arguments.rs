@@ -1,6 +1,7 @@
 //! Reads arguments by their tool's input schema: refuses what does not fit, by name and with what
 //! would, and fills in defaults. Knows as much of JSON Schema as `schema/mcp.json` uses.
 
+use afterthought::time::bound_now;
 use afterthought::{Error, ErrorKind, Result};
 use rmcp::model::JsonObject;
 use serde::de::DeserializeOwned;
@@ -23,14 +24,25 @@ pub(crate) fn read<T: DeserializeOwned>(schema: &JsonObject, mut given: JsonObje
         };
         read.insert(name.clone(), value);
     }
-    let required = schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str);
-    for name in required {
+    let required = schema.get("required").and_then(Value::as_array);
+    for name in required.into_iter().flatten().filter_map(Value::as_str) {
         if read[name].is_null() {
-            return Err(describe(wrong(name, "it is missing"), name, &properties[name]));
+            return Err(missing(schema, name));
         }
     }
     serde_json::from_value(Value::Object(read))
         .map_err(|error| Error::new(ErrorKind::Internal, "read", "arguments that fit").because(error))
+}
+
+/// Says that an argument is missing, and what it is for.
+pub(crate) fn missing(schema: &JsonObject, name: &str) -> Error {
+    describe(wrong(name, "it is missing"), name, &schema["properties"][name])
+}
+
+/// Reads a bound of time.
+pub(crate) fn bound(name: &str, text: Option<&str>) -> Result<Option<i64>> {
+    let read = |text| bound_now(text).map_err(|why| wrong(name, format!("\"{text}\" is {why}")));
+    text.map(read).transpose()
 }
 
 /// Refuses an argument.
@@ -48,6 +60,10 @@ fn fit(schema: &Value, value: Value) -> std::result::Result<Value, String> {
     let value = unquote(kind, value);
     match (kind, value) {
         ("array", Value::Array(items)) => {
+            let most = schema["maxItems"].as_u64().unwrap_or(u64::MAX);
+            if items.len() as u64 > most {
+                return Err(format!("must be {most} at most, not {}", items.len()));
+            }
             items.into_iter().map(|item| fit(&schema["items"], item)).collect::<std::result::Result<_, _>>()
         }
         ("integer", Value::Number(number)) => {

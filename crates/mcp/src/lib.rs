@@ -3,8 +3,17 @@
 
 mod answer;
 mod arguments;
+mod budget;
 mod engine;
+mod found;
+mod get_message;
+mod get_session;
+mod index_status;
+mod list_sessions;
+mod merge;
+mod messages;
 mod search_messages;
+mod search_reasoning;
 mod server;
 
 use std::sync::Arc;
@@ -15,19 +24,22 @@ use rmcp::service::ServerInitializeError;
 use rmcp::transport::io::stdio_pipes;
 use tokio_util::sync::CancellationToken;
 
+pub use budget::{json_tokens, tokens};
+pub use server::Tools;
+
 use engine::LazyEngine;
 use server::Server;
 
 /// Serves one client over standard input and output until it closes standard input. Opens nothing
-/// before the first search. Fails as interrupted at Ctrl-C or SIGTERM, whose handler it sets for
+/// before the first call. Fails as interrupted at Ctrl-C or SIGTERM, whose handler it sets for
 /// the process.
-pub fn serve_stdio(options: Options) -> Result<()> {
+pub fn serve_stdio(options: Options, tools: Tools) -> Result<()> {
     let mut runtime = tokio::runtime::Builder::new_current_thread();
     let runtime = runtime.enable_all().build().map_err(|error| failed(Box::new(error)))?;
     let stop = CancellationToken::new();
     stop_at_signals(stop.clone());
     let engine = Arc::new(LazyEngine::new(options));
-    let served = runtime.block_on(serve(Server::new(Arc::clone(&engine)), stop));
+    let served = runtime.block_on(serve(Server::new(Arc::clone(&engine), tools), stop));
     // A read of standard input that is under way cannot be called off, so nobody waits for it.
     runtime.shutdown_background();
     // Here a sync under way commits what it has.

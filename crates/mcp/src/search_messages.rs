@@ -1,25 +1,27 @@
-//! The tool `search_messages`: arguments to a request, a page to text.
+//! The tool `search_messages`: arguments to a request, or to several whose answers are merged.
 
-use afterthought::search::{IndexState, facet_line, workspace_path};
-use afterthought::time::bound_now;
-use afterthought::{
-    Error, ErrorKind, Facet, Filters, Group, Hit, Match, Origin, Page, Result, SearchRequest, Sort, Weights,
-};
+use afterthought::limits::QUERY_MERGED_HITS;
+use afterthought::search::workspace_path;
+use afterthought::{Error, Facet, Filters, Group, Match, Origin, Result, SearchRequest, Sort, Weights};
 use rmcp::model::JsonObject;
 use serde::Deserialize;
 
 use crate::answer::Answer;
-use crate::arguments::{read, wrong};
+use crate::arguments::{bound, missing, read, wrong};
+use crate::budget::Budget;
 use crate::engine::LazyEngine;
+use crate::found;
 
 pub(crate) const NAME: &str = "search_messages";
 
 /// The parameters, as `schema/mcp.json` describes them.
 #[derive(Deserialize)]
 struct Arguments {
-    query: String,
+    query: Option<String>,
+    queries: Vec<String>,
     #[serde(rename = "in")]
     origins: Vec<Origin>,
+    include_reasoning: bool,
     roles: Vec<String>,
     sources: Vec<String>,
     exclude_sources: Vec<String>,
@@ -44,30 +46,54 @@ struct Arguments {
     facets: Vec<Facet>,
     include_inactive: bool,
     include_copies: bool,
+    max_tokens: usize,
 }
 
 pub(crate) fn call(engine: &LazyEngine, schema: &JsonObject, given: JsonObject) -> Result<Answer> {
-    let page = engine.search(request(read(schema, given)?)?)?;
-    // By way of text: turned into a value at once, a score would have digits that it has nowhere else.
-    let structured = serde_json::to_string(&page)
-        .and_then(|text| serde_json::from_str(&text))
-        .map_err(|error| Error::new(ErrorKind::Internal, "write", "the page").because(error))?;
-    Ok(Answer { structured, text: as_text(&page) })
+    let mut arguments: Arguments = read(schema, given)?;
+    let budget = Budget::of(arguments.max_tokens);
+    let (query, queries) = (arguments.query.take(), std::mem::take(&mut arguments.queries));
+    match (query, queries.is_empty()) {
+        (Some(query), true) => found::one(engine, request(arguments, query)?, budget),
+        (None, false) => {
+            check_merged(&arguments)?;
+            found::several(engine, &request(arguments, String::new())?, queries, budget)
+        }
+        (Some(_), false) => Err(wrong("queries", "give query or queries, not both")),
+        (None, true) => Err(missing(schema, "query")),
+    }
 }
 
-fn request(arguments: Arguments) -> Result<SearchRequest> {
-    let bound = |name: &str, text: Option<&str>| {
-        text.map(|text| bound_now(text).map_err(|why| wrong(name, format!("\"{text}\" is {why}"))))
-            .transpose()
+/// Refuses what has no meaning for a merged list.
+fn check_merged(arguments: &Arguments) -> Result<()> {
+    let refuse = |name: &str, why: &str| -> Result<()> {
+        Err(wrong(name, why).hint("give one query instead of queries".to_owned()))
     };
+    if arguments.cursor.is_some() {
+        return refuse("cursor", "several queries are merged into one list, whose pages go by offset");
+    }
+    if !arguments.facets.is_empty() {
+        return refuse("facets", "they count the hits of one query");
+    }
+    if arguments.sort != Sort::Relevance {
+        return refuse("sort", "several queries are merged by their ranks, so by relevance");
+    }
+    if arguments.offset + arguments.limit > QUERY_MERGED_HITS {
+        let why = format!("offset + limit must not exceed {QUERY_MERGED_HITS} with queries");
+        return refuse("offset", &why);
+    }
+    Ok(())
+}
+
+fn request(arguments: Arguments, query: String) -> Result<SearchRequest> {
     if !arguments.branches.is_empty() && arguments.workspace.is_none() {
         return Err(wrong("branches", "a branch is a name inside a workspace: give workspace as well"));
     }
     let workspace = arguments.workspace.as_deref().map(workspace_path).transpose();
     let no_set = || wrong("weights", format!("there is no set \"{}\"", arguments.weights));
     let weights = Weights::named(&arguments.weights).ok_or_else(no_set)?;
-    let mut request = SearchRequest::new(arguments.query);
-    request.origins = arguments.origins;
+    let mut request = SearchRequest::new(query);
+    request.origins = origins(arguments.origins, arguments.include_reasoning)?;
     request.matching = arguments.matching;
     request.weights = weights;
     request.sort = arguments.sort;
@@ -92,70 +118,21 @@ fn request(arguments: Arguments) -> Result<SearchRequest> {
         until_ms: bound("until", arguments.until.as_deref())?,
         include_inactive: arguments.include_inactive,
         include_copies: arguments.include_copies,
+        ..Filters::default()
     };
     Ok(request)
 }
 
-/// Writes a page for a model: how many there are and how true that is, then each hit in two lines.
-fn as_text(page: &Page) -> String {
-    let (from, to) = (page.offset + 1, page.offset + page.results.len());
-    let in_all = match page.total_messages {
-        Some(messages) => format!("{} groups of {} messages in total", page.total.value, messages.value),
-        None => format!("{} in total", page.total.value),
-    };
-    let mut text = match page.results.len() {
-        0 => format!("no results shown of {in_all}\n"),
-        _ => format!("results {from} to {to} of {in_all}\n"),
-    };
-    for warning in &page.warnings {
-        text += &format!("note: {}\n", warning.message);
+/// Returns where a match may stand; empty means everywhere.
+fn origins(asked: Vec<Origin>, include_reasoning: bool) -> Result<Vec<Origin>> {
+    if include_reasoning {
+        return Ok(asked);
     }
-    if page.index.state == IndexState::Stale {
-        text += &format!("note: {} rows of the archive are not indexed yet\n", page.index.rows_behind);
+    let some = if asked.is_empty() { Origin::ALL.to_vec() } else { asked };
+    let rest: Vec<Origin> = some.into_iter().filter(|origin| *origin != Origin::Thought).collect();
+    if rest.is_empty() {
+        let error: Error = wrong("include_reasoning", "in asks for thought alone, and this leaves it out");
+        return Err(error.hint("leave one of the two out".to_owned()));
     }
-    for (place, hit) in page.results.iter().enumerate() {
-        push_hit(&mut text, from + place, hit);
-    }
-    for (facet, values) in page.facets.iter().flatten() {
-        let more = page.facets_more.as_ref().and_then(|more| more.get(facet)).copied().unwrap_or(0);
-        text += &format!("\n{}: {}", facet.name(), facet_line(values, more));
-    }
-    if page.facets.is_some() {
-        text.push('\n');
-    }
-    if to > page.offset && (to as u64) < page.total.value {
-        text += &format!("\nmore with offset {to}");
-        if let Some(cursor) = &page.next_cursor {
-            text += &format!(", or without gap or repetition with cursor {cursor}");
-        }
-        text.push('\n');
-    }
-    text
-}
-
-fn push_hit(text: &mut String, rank: usize, hit: &Hit) {
-    let id = hit.message_id.map(|id| format!("#{id}"));
-    let facts = [
-        hit.role.as_deref(),
-        hit.timestamp.as_deref(),
-        Some(hit.source.as_str()),
-        id.as_deref(),
-        Some("in session"),
-        Some(hit.session_id.as_str()),
-    ];
-    let facts: Vec<&str> = facts.into_iter().flatten().filter(|fact| !fact.is_empty()).collect();
-    *text += &format!("\n{rank}. {} {}", hit.origin.name(), facts.join(" "));
-    // The snippet of a hit in the title is the title.
-    if let Some(title) =
-        hit.title.as_deref().filter(|title| hit.origin != Origin::Titled && !title.is_empty())
-    {
-        *text += &format!(" \"{title}\"");
-    }
-    if let Some(tier) = hit.tier {
-        *text += &format!(" ({})", tier.name());
-    }
-    *text += &format!("\n   {}\n", hit.snippet);
-    if let Some(more @ 1..) = hit.more_in_session {
-        *text += &format!("   {more} more of this group\n");
-    }
+    Ok(rest)
 }

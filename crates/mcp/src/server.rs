@@ -13,10 +13,10 @@ use serde::Deserialize;
 
 use crate::answer::{Answer, answered, refused};
 use crate::engine::LazyEngine;
-use crate::search_messages;
+use crate::{get_message, get_session, index_status, list_sessions, search_messages, search_reasoning};
 
-const INSTRUCTIONS: &str = "Searches the archive in which an AI agent keeps its past sessions. \
-    A result of origin \"thought\" was considered by the model and not said.";
+const INSTRUCTIONS: &str = "Searches the archive in which an AI agent keeps its past sessions: search first, then \
+    get_message or get_session to read on from a hit. What was \"thought\" was considered by the model and not said.";
 
 /// The contract is the code: what is listed, and what arguments are read by, is this file.
 static TOOLS: LazyLock<Vec<Tool>> = LazyLock::new(|| {
@@ -29,13 +29,56 @@ static TOOLS: LazyLock<Vec<Tool>> = LazyLock::new(|| {
     contract.tools
 });
 
+/// The tools that a client is shown.
+#[derive(Clone)]
+pub struct Tools(Vec<&'static Tool>);
+
+impl Tools {
+    /// Those that are shown unless others are asked for.
+    pub const DEFAULT: [&str; 6] = [
+        search_messages::NAME,
+        search_reasoning::NAME,
+        get_message::NAME,
+        get_session::NAME,
+        list_sessions::NAME,
+        index_status::NAME,
+    ];
+
+    /// Returns the tools of these names, in their order; those by default where there is no name. Fails if there
+    /// is no tool of a name.
+    pub fn named<S: AsRef<str>>(names: &[S]) -> afterthought::Result<Self> {
+        if names.is_empty() {
+            return Self::named(&Self::DEFAULT);
+        }
+        let (all, mut tools) = (Self(TOOLS.iter().collect()), Vec::new());
+        for name in names {
+            let tool = all.get(name.as_ref());
+            let tool = tool.map_err(|why| Error::new(ErrorKind::Usage, "offer", "tools").because(why))?;
+            // A client cannot tell two of one name apart.
+            if !tools.iter().any(|known: &&Tool| known.name == tool.name) {
+                tools.push(tool);
+            }
+        }
+        Ok(Self(tools))
+    }
+
+    /// Returns a tool by its name. Fails with the names there are.
+    fn get(&self, name: &str) -> std::result::Result<&'static Tool, String> {
+        self.0.iter().copied().find(|tool| tool.name == name).ok_or_else(|| {
+            let names: Vec<&str> = self.0.iter().map(|tool| &*tool.name).collect();
+            format!("no tool \"{name}\"; tools: {}", names.join(", "))
+        })
+    }
+}
+
 pub(crate) struct Server {
     engine: Arc<LazyEngine>,
+    tools: Tools,
 }
 
 impl Server {
-    pub(crate) fn new(engine: Arc<LazyEngine>) -> Self {
-        Self { engine }
+    pub(crate) fn new(engine: Arc<LazyEngine>, tools: Tools) -> Self {
+        Self { engine, tools }
     }
 }
 
@@ -51,7 +94,7 @@ impl ServerHandler for Server {
         _request: Option<PaginatedRequestParams>,
         _context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
-        Ok(ListToolsResult::with_all_items(TOOLS.clone()))
+        Ok(ListToolsResult::with_all_items(self.tools.0.iter().copied().cloned().collect()))
     }
 
     async fn call_tool(
@@ -59,11 +102,7 @@ impl ServerHandler for Server {
         request: CallToolRequestParams,
         _context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
-        let Some(tool) = TOOLS.iter().find(|tool| tool.name == request.name) else {
-            let names: Vec<&str> = TOOLS.iter().map(|tool| tool.name.as_ref()).collect();
-            let message = format!("no tool \"{}\"; tools: {}", request.name, names.join(", "));
-            return Err(ErrorData::invalid_params(message, None));
-        };
+        let tool = self.tools.get(&request.name).map_err(|why| ErrorData::invalid_params(why, None))?;
         let (engine, given) = (Arc::clone(&self.engine), request.arguments.unwrap_or_default());
         let answer = tokio::task::spawn_blocking(move || call(&engine, tool, given)).await;
         let answer = answer.unwrap_or_else(|panic| {
@@ -78,8 +117,14 @@ impl ServerHandler for Server {
 }
 
 fn call(engine: &LazyEngine, tool: &Tool, given: JsonObject) -> afterthought::Result<Answer> {
+    let schema = &tool.input_schema;
     match &*tool.name {
-        search_messages::NAME => search_messages::call(engine, &tool.input_schema, given),
+        search_messages::NAME => search_messages::call(engine, schema, given),
+        search_reasoning::NAME => search_reasoning::call(engine, schema, given),
+        get_message::NAME => get_message::call(engine, schema, given),
+        get_session::NAME => get_session::call(engine, schema, given),
+        list_sessions::NAME => list_sessions::call(engine, schema, given),
+        index_status::NAME => index_status::call(engine, schema, given),
         name => unreachable!("schema/mcp.json lists {name}, which nothing here answers"),
     }
 }

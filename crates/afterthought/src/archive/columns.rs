@@ -37,6 +37,8 @@ pub(super) struct Columns {
     pub(super) signatures: String,
     /// The light columns of every session.
     pub(super) sessions: String,
+    /// How many rows above an id are of one person's sessions.
+    pub(super) rows_of_person: String,
     /// A name for `messages` in which no column is missing; stands before a `SELECT`.
     pub(super) complete_tables: String,
     /// The condition on a row of `messages` that a search shows it.
@@ -85,6 +87,11 @@ impl Columns {
                 "SELECT session_id, count(*), max(id), sum({key} * {key} % 4294967291) FROM messages GROUP BY session_id"
             ),
             sessions: format!("SELECT id, source, started_at, {} FROM sessions", light.join(", ")),
+            rows_of_person: format!(
+                "SELECT count(*) FROM messages WHERE id > ?1 AND session_id IN \
+                 (SELECT id FROM sessions WHERE CAST({} AS TEXT) = ?2)",
+                or(sessions, "user_id", "NULL")
+            ),
             complete_tables: format!(
                 "WITH messages AS (SELECT {}, {} FROM main.messages)",
                 MESSAGE_REQUIRED.join(", "),

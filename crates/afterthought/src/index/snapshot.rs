@@ -303,6 +303,48 @@ impl Snapshot {
         Ok(self.opened.roots.get_or_init(|| roots))
     }
 
+    /// Returns the same as if there were no sessions but this person's.
+    pub(crate) fn roots_of(&self, person: &str) -> Result<Vec<usize>> {
+        let table = self.attributes(["session_id", "parent_id", "user"])?;
+        let own =
+            table.into_iter().map(
+                |[id, parent, user]| {
+                    if user.as_deref() == Some(person) { [id, parent] } else { [None, None] }
+                },
+            );
+        Ok(roots(&own.collect::<Vec<_>>()))
+    }
+
+    /// Returns the parent of a session where it is this person's too.
+    pub(crate) fn own_parent(&self, session: &Session, person: &str) -> Result<Option<String>> {
+        let Some(id) = &session.parent_id else { return Ok(None) };
+        let parent = self.session(id)?.map(|(_, parent)| parent);
+        Ok(parent.filter(|parent| parent.user.as_deref() == Some(person)).map(|parent| parent.id))
+    }
+
+    /// Tells of every session, by number, whether it is this person's; unknown numbers are not.
+    pub(crate) fn sessions_of(&self, person: &str) -> Result<Vec<bool>> {
+        let users = self.attributes(["user"])?;
+        Ok(users.into_iter().map(|[user]| user.as_deref() == Some(person)).collect())
+    }
+
+    /// Counts the indexed messages that have a field, of sessions that pass. One pass over them.
+    pub(crate) fn rows_with(&self, field: Field, passes: impl Fn(u64) -> bool) -> Result<u64> {
+        let term = Term::from_field_u64(self.fields.has, field as u64);
+        let mut rows = 0;
+        for (ord, segment) in self.searcher.segment_readers().iter().enumerate() {
+            if !self.has_field(ord, field)? {
+                continue;
+            }
+            let columns = self.columns(ord)?;
+            each_doc(segment, &term, |doc| {
+                rows += u64::from(passes(columns.session_ord.get_val(doc)));
+                Ok(())
+            })?;
+        }
+        Ok(rows)
+    }
+
     /// Returns the columns of a segment. Opened once for all snapshots of the same segments.
     pub fn columns(&self, segment_ord: usize) -> Result<&SegmentColumns> {
         let kept = &self.opened.segments[segment_ord].columns;
@@ -762,6 +804,24 @@ impl Snapshot {
         Ok(false)
     }
 
+    /// Tells whether a document of a session that passes has a term. Walks its postings up to the first.
+    pub(crate) fn holds_in(&self, term: &Term, passes: impl Fn(u64) -> bool) -> Result<bool> {
+        for (ord, segment) in self.searcher.segment_readers().iter().enumerate() {
+            let index = segment.inverted_index(term.field()).map_err(failed)?;
+            let postings = index.read_postings(term, IndexRecordOption::Basic);
+            let Some(mut postings) = postings.map_err(|error| failed(error.into()))? else { continue };
+            let columns = self.columns(ord)?;
+            let mut doc = postings.doc();
+            while doc != TERMINATED {
+                if !segment.is_deleted(doc) && passes(columns.session_ord.get_val(doc)) {
+                    return Ok(true);
+                }
+                doc = postings.advance();
+            }
+        }
+        Ok(false)
+    }
+
     /// Returns words that stand in one field and in no other, those in most messages first. Words of
     /// four letters and more; one pass over the field's dictionaries.
     pub fn terms_only_in(&self, field: Field, limit: usize) -> Result<Vec<String>> {
@@ -812,11 +872,13 @@ impl Snapshot {
     }
 
     /// Returns the ids of rows that could be read only in part, lowest first, at most `limit`.
-    pub fn damaged_rows(&self, limit: usize) -> Result<(u64, Vec<i64>)> {
+    pub fn damaged_rows(&self, limit: usize, passes: impl Fn(u64) -> bool) -> Result<(u64, Vec<i64>)> {
         let mut ids = Vec::new();
         for (ord, segment) in self.searcher.segment_readers().iter().enumerate() {
             let columns = self.columns(ord)?;
-            let damaged = |doc: &DocId| columns.flags.get_val(*doc) & flag::DAMAGED != 0;
+            let damaged = |doc: &DocId| {
+                columns.flags.get_val(*doc) & flag::DAMAGED != 0 && passes(columns.session_ord.get_val(*doc))
+            };
             ids.extend(segment.doc_ids_alive().filter(damaged).map(|doc| columns.id.get_val(doc)));
         }
         ids.sort_unstable();

@@ -170,7 +170,8 @@ impl Mirror {
     }
 
     /// Returns how far the sync under way has come; `None` when none is.
-    fn progress(&self) -> Option<Progress> {
+    #[must_use]
+    pub fn progress(&self) -> Option<Progress> {
         *self.progress.lock()
     }
 

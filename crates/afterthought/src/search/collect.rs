@@ -167,11 +167,11 @@ impl<'a> Ranked<'a> {
         Ok(sum)
     }
 
-    /// Returns the terms that no searched field of any document holds.
-    pub(super) fn unknown(&self, snapshot: &Snapshot) -> Result<u64> {
+    /// Returns the terms that no searched field of any document holds that the request may know of.
+    pub(super) fn unknown(&self, snapshot: &Snapshot, filter: &Filter) -> Result<u64> {
         let mut unknown = self.plan.terms.iter().enumerate().fold(0, |all, (at, _)| all | 1 << at);
         for list in self.plan.lists.iter().filter(|list| list.terms != 0) {
-            if unknown & list.terms != 0 && is_known(snapshot, list, &self.plan.fields)? {
+            if unknown & list.terms != 0 && is_known(snapshot, filter, list, &self.plan.fields)? {
                 unknown &= !list.terms;
             }
         }
@@ -216,13 +216,13 @@ fn push_fields<'a>(
 }
 
 /// Tells whether documents hold a word of a list, or each word of a phrase somewhere.
-fn is_known(snapshot: &Snapshot, list: &List, fields: &[(Field, f32)]) -> Result<bool> {
+fn is_known(snapshot: &Snapshot, filter: &Filter, list: &List, fields: &[(Field, f32)]) -> Result<bool> {
     let fields = fields.iter().map(|(field, _)| *field).filter(|field| list.fields.holds(*field));
-    let is_held = |token: &String| any(fields.clone().map(|field| snapshot.has_word(field, token)));
+    let is_held = |token: &String| any(fields.clone().map(|field| filter.knows_word(snapshot, field, token)));
     match &list.sought {
         Sought::Token(token) => is_held(token),
         Sought::Forms(forms) => any(forms.tokens.iter().map(|(token, _)| is_held(token))),
-        Sought::Sessions(_, sessions) => any(sessions.iter().map(|session| snapshot.holds(session))),
+        Sought::Sessions(_, sessions) => any(sessions.iter().map(|session| filter.knows(snapshot, session))),
         Sought::Pattern(..) => Ok(false),
         Sought::Phrase(phrase, _) => {
             Ok(!any(phrase.iter().map(|(_, token)| is_held(token).map(|is_held| !is_held)))?)

@@ -103,7 +103,7 @@ pub(super) fn diagnose(
     let mut compared = 0;
     for (bit, term) in plan.terms.iter().enumerate() {
         if unknown >> bit & 1 == 1 {
-            let nearest = nearest_terms(snapshot, &plan.fields, &term.label, &mut compared)?;
+            let nearest = nearest_terms(snapshot, filter, &plan.fields, &term.label, &mut compared)?;
             let term = UnknownTerm { term: term.label.clone(), nearest };
             warnings.push(term.warning(compared > NEAREST_COMPARED_MAX));
             diagnosis.unknown_terms.push(term);
@@ -208,6 +208,7 @@ fn count(asked: &Asked<'_>, ranked: &Ranked<'_>, filter: &Filter, watch: &mut Wa
 /// letter, and a slip or two apart. Of equally near ones, those in most documents first.
 fn nearest_terms(
     snapshot: &Snapshot,
+    filter: &Filter,
     fields: &[(Field, f32)],
     word: &str,
     compared: &mut usize,
@@ -251,8 +252,8 @@ fn nearest_terms(
     });
     let mut shown = Vec::new();
     for (known, _) in near {
-        // What was deleted is not named.
-        let held = fields.iter().map(|(field, _)| snapshot.has_word(*field, &known));
+        // What was deleted is not named, nor what the request may not know of.
+        let held = fields.iter().map(|(field, _)| filter.knows_word(snapshot, *field, &known));
         if shown.len() < NEAREST_SHOWN_MAX && any(held)? {
             shown.push(known);
         }

@@ -5,11 +5,11 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use tantivy::columnar::Column;
-use tantivy::{DocId, SegmentReader};
+use tantivy::{DocId, SegmentReader, Term};
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::index::{BLOCK_DOCS, Bits, Block, NO_TIME, SegmentColumns, Snapshot, Times, failed, flag};
-use crate::model::Warning;
+use crate::model::{Field, Warning};
 
 use super::lineage::{Link, conversation};
 use super::nearest::nearest;
@@ -36,6 +36,8 @@ pub(super) mod cause {
     pub(in crate::search) const BRANCHES: u16 = 1 << 12;
     pub(in crate::search) const CURRENT_SESSION: u16 = 1 << 13;
     pub(in crate::search) const CHANGED: u16 = 1 << 14;
+    /// Of a person that the request may not know of: it has no name, since it is never said.
+    pub(in crate::search) const FOREIGN: u16 = 1 << 15;
 
     /// The names of the bits, lowest first: those of the request's members.
     pub const NAMES: [&str; 15] = [
@@ -64,6 +66,8 @@ pub(super) struct Filter {
     tools: Vec<String>,
     /// What leaves a session out, by session number; `None` lets every session pass.
     sessions: Option<Vec<u16>>,
+    /// Only one person's sessions exist.
+    is_confined: bool,
     pub(super) since_ms: Option<i64>,
     pub(super) until_ms: Option<i64>,
     include_inactive: bool,
@@ -79,12 +83,16 @@ impl Filter {
     /// without a workspace.
     pub(super) fn of(snapshot: &Snapshot, filters: &Filters) -> Result<Self> {
         filters.check()?;
-        let table = if asks_sessions(filters) { snapshot.attributes(ATTRIBUTES)? } else { Vec::new() };
+        let mut table = if asks_sessions(filters) { snapshot.attributes(ATTRIBUTES)? } else { Vec::new() };
+        if let Some(person) = &filters.confined_to {
+            confine(&mut table, person);
+        }
         let sessions = if asks_sessions(filters) { Some(sessions(&table, filters)?) } else { None };
         Ok(Self {
             roles: filters.roles.clone(),
             tools: filters.tools.clone(),
             sessions,
+            is_confined: filters.confined_to.is_some(),
             since_ms: filters.since_ms,
             until_ms: filters.until_ms,
             include_inactive: filters.include_inactive,
@@ -107,7 +115,31 @@ impl Filter {
     fn session_causes(&self, session_ord: u64) -> u16 {
         let Some(sessions) = &self.sessions else { return 0 };
         let ord = usize::try_from(session_ord).ok();
-        ord.and_then(|ord| sessions.get(ord)).copied().unwrap_or(cause::SESSIONS)
+        let unknown = if self.is_confined { cause::FOREIGN } else { cause::SESSIONS };
+        ord.and_then(|ord| sessions.get(ord)).copied().unwrap_or(unknown)
+    }
+
+    /// Tells whether a session is one that the request may not know of.
+    fn is_foreign(&self, session_ord: u64) -> bool {
+        self.is_confined && self.session_causes(session_ord) & cause::FOREIGN != 0
+    }
+
+    /// Tells whether a field of any document that the request may know of holds a folded word.
+    pub(super) fn knows_word(&self, snapshot: &Snapshot, field: Field, word: &str) -> Result<bool> {
+        let is_there = snapshot.has_word(field, word)?;
+        if !is_there || !self.is_confined {
+            return Ok(is_there);
+        }
+        self.knows(snapshot, &Term::from_field_text(snapshot.fields().text(field), word))
+    }
+
+    /// Tells whether any document that the request may know of has a term.
+    pub(super) fn knows(&self, snapshot: &Snapshot, term: &Term) -> Result<bool> {
+        if self.is_confined {
+            snapshot.holds_in(term, |session_ord| !self.is_foreign(session_ord))
+        } else {
+            snapshot.holds(term)
+        }
     }
 
     /// Tells whether a time lies inside the bounds; an unknown one does only where there are none.
@@ -142,6 +174,13 @@ fn asks_sessions(filters: &Filters) -> bool {
     lists.iter().any(|list| !list.is_empty())
         || filters.workspace.is_some()
         || filters.current_session.is_some()
+        || filters.confined_to.is_some()
+}
+
+/// Leaves nothing in the table of sessions that are not this person's.
+fn confine(table: &mut [Row], person: &str) {
+    let foreign = |[_, _, user, ..]: &&mut Row| user.as_deref() != Some(person);
+    table.iter_mut().filter(foreign).for_each(|row| *row = Row::default());
 }
 
 /// Returns what leaves each session out, by session number.
@@ -161,7 +200,9 @@ fn sessions(table: &[Row], filters: &Filters) -> Result<Vec<u16>> {
     let causes = |(at, row): (usize, &Row)| {
         let [id, source, user, model, git_root, cwd, branch, ..] = row;
         let holds = |workspace: &Workspace| workspace.holds(git_root.as_deref(), cwd.as_deref());
+        let is_foreign = filters.confined_to.is_some() && id.is_none();
         [
+            (is_foreign, cause::FOREIGN),
             (lacks(&filters.sources, source), cause::SOURCES),
             (names(&filters.exclude_sources, source), cause::EXCLUDE_SOURCES),
             (lacks(&filters.sessions, id), cause::SESSIONS),
@@ -202,7 +243,8 @@ fn unknown(snapshot: &Snapshot, table: &[Row], filters: &Filters) -> Result<Vec<
         }
     };
     for (what, wanted, name) in [("role", &filters.roles, "role"), ("tool", &filters.tools, "tool")] {
-        if !wanted.is_empty() {
+        // What the columns know is everybody's; a search of one person's sessions says it by its counts.
+        if !wanted.is_empty() && filters.confined_to.is_none() {
             check(what, wanted, &snapshot.values(name)?);
         }
     }
@@ -325,6 +367,14 @@ impl<'a> SegmentFilter<'a> {
             return *of;
         }
         retain(number, of, |doc, _| !self.is_stale(doc, self.columns.flags.get_val(doc)))
+    }
+
+    /// Returns those of some documents of a block that the request may know of.
+    pub(super) fn known(&self, number: usize, of: &Bits) -> Bits {
+        if !self.filter.is_confined {
+            return *of;
+        }
+        retain(number, of, |doc, _| !self.filter.is_foreign(self.columns.session_ord.get_val(doc)))
     }
 
     /// Returns what leaves the messages of a session out.

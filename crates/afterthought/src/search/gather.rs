@@ -1,6 +1,7 @@
 //! Keeps the best of what a search finds: the best documents, or the best document of every group.
 //! Groups are ranked only when all documents were seen: first the aggregate of each, then the page.
 
+use std::borrow::Cow;
 use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
 
@@ -12,7 +13,7 @@ use crate::index::Snapshot;
 use super::collect::{Ranked, quantised};
 use super::evidence::Evidence;
 use super::order::{Key, Standing};
-use super::request::Group;
+use super::request::{Group, SearchRequest};
 
 /// A document that made it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -84,11 +85,11 @@ pub(super) enum Gathered<'a> {
 }
 
 /// Which group a session's documents belong to.
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 pub(super) enum Grouping<'a> {
     Sessions,
     /// The root of every session, by number.
-    Roots(&'a [usize]),
+    Roots(Cow<'a, [usize]>),
 }
 
 /// What is known of one group: all that its rank may depend on.
@@ -107,15 +108,18 @@ impl<'a> Gathered<'a> {
     /// Prepares to keep the best `limit`, of those behind `after` if it is given.
     pub(super) fn new(
         snapshot: &'a Snapshot,
-        group: Group,
+        request: &SearchRequest,
         limit: usize,
         after: Option<Key>,
     ) -> Result<Self> {
         let top = Top { heap: BinaryHeap::with_capacity(limit + 1), limit, after };
-        let of = match group {
+        let of = match request.group {
             Group::None => return Ok(Self::Documents(top)),
             Group::Session => Grouping::Sessions,
-            Group::Lineage => Grouping::Roots(snapshot.roots()?),
+            Group::Lineage => Grouping::Roots(match &request.filters.confined_to {
+                Some(person) => Cow::Owned(snapshot.roots_of(person)?),
+                None => Cow::Borrowed(snapshot.roots()?),
+            }),
         };
         Ok(Self::Groups { of, groups: Vec::new(), top })
     }
@@ -124,7 +128,9 @@ impl<'a> Gathered<'a> {
     pub(super) fn emptied(&self) -> Self {
         match self {
             Self::Documents(top) => Self::Documents(top.emptied()),
-            Self::Groups { of, top, .. } => Self::Groups { of: *of, groups: Vec::new(), top: top.emptied() },
+            Self::Groups { of, top, .. } => {
+                Self::Groups { of: of.clone(), groups: Vec::new(), top: top.emptied() }
+            }
         }
     }
 
@@ -134,7 +140,9 @@ impl<'a> Gathered<'a> {
             Self::Documents(top) => top.heap.into_iter().map(|Reverse(found)| found).collect(),
             Self::Groups { groups, .. } => groups.into_iter().filter_map(|group| group.best).collect(),
         };
-        found.into_iter().for_each(|found| self.offer(found));
+        for found in found {
+            self.offer(found);
+        }
     }
 
     /// Counts documents of a session.

@@ -109,7 +109,7 @@ struct Known {
 impl HitMaker<'_> {
     fn title(&mut self, found: &Found, account: &Account<'_>) -> Result<Hit> {
         let head = self.snapshot.session_head_at(found.segment, found.doc)?;
-        let session = Known { root: root(self.snapshot, &head)?, head };
+        let session = Known { root: self.root(&head)?, head };
         // One without a title was found by its id.
         let title = session.head.title.as_ref().unwrap_or(&session.head.id);
         let shown = Shown { session: &session, message: None, flags: 0, index: None, text: title, account };
@@ -129,6 +129,10 @@ impl HitMaker<'_> {
         self.hit(found, &Shown { session: &session, message: Some(message), flags, index, text, account })
     }
 
+    fn root(&self, session: &SessionHead) -> Result<String> {
+        root(self.snapshot, session, self.ranked.request.filters.confined_to.as_deref())
+    }
+
     fn session(&mut self, id: &str) -> Result<Rc<Known>> {
         if let Some(known) = self.sessions.get(id) {
             return Ok(Rc::clone(known));
@@ -138,7 +142,7 @@ impl HitMaker<'_> {
             source: "unknown".to_owned(),
             ..SessionHead::default()
         });
-        let known = Rc::new(Known { root: root(self.snapshot, &head)?, head });
+        let known = Rc::new(Known { root: self.root(&head)?, head });
         self.sessions.insert(id.to_owned(), Rc::clone(&known));
         Ok(known)
     }
@@ -210,8 +214,8 @@ fn places(snapshot: &Snapshot, found: &[Found]) -> Result<Indexes> {
 }
 
 /// Returns the top of a session's lineage; of a circle, the member whose id sorts first, so that all
-/// of its members have the same.
-fn root(snapshot: &Snapshot, session: &SessionHead) -> Result<String> {
+/// of its members have the same. Where only one person's sessions exist, the walk ends at others'.
+fn root(snapshot: &Snapshot, session: &SessionHead, person: Option<&str>) -> Result<String> {
     let mut path = vec![session.id.clone()];
     let mut parent = session.parent_id.clone();
     while let Some(id) = parent.filter(|_| path.len() < LINEAGE_STEPS_MAX) {
@@ -219,6 +223,11 @@ fn root(snapshot: &Snapshot, session: &SessionHead) -> Result<String> {
             return Ok(path[at..].iter().min().cloned().unwrap_or(id));
         }
         let Some(session) = snapshot.session_head(&id)? else { break };
+        if person.is_some()
+            && snapshot.session(&id)?.and_then(|(_, session)| session.user).as_deref() != person
+        {
+            break;
+        }
         path.push(session.id);
         parent = session.parent_id;
     }

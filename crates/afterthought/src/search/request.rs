@@ -168,6 +168,10 @@ pub struct Filters {
     pub include_inactive: bool,
     /// Also rows that repeat a message shown already.
     pub include_copies: bool,
+    /// Nothing exists but the sessions of this person. Unlike `users`, which says how many matches it left
+    /// out: what others have is in no count, no name and no reason of an answer. How rare a word is, which
+    /// scores and coverage weigh by, stays that of the whole archive.
+    pub confined_to: Option<String>,
 }
 
 impl Filters {

@@ -122,7 +122,7 @@ fn answer(asked: &Asked<'_>, fetch: Fetch<'_>, reading: Reading, filter: &mut Fi
         total: collected.total,
         current: watch.current,
         stale: stale as u64,
-        unknown: ranked.unknown(asked.snapshot)?,
+        unknown: ranked.unknown(asked.snapshot, filter)?,
     };
     let counts = (!request.facets.is_empty()).then(|| watch.facets.facets(asked.snapshot)).transpose()?;
     let (facets, facets_more) = counts.unzip();
@@ -189,7 +189,7 @@ fn fill(
     let Asked { snapshot, request, ref from, deadline, .. } = *asked;
     let (mut stale, mut rounds) = (0, 0);
     loop {
-        let gathered = Gathered::new(snapshot, request.group, from.skip + request.limit, from.after)?;
+        let gathered = Gathered::new(snapshot, request, from.skip + request.limit, from.after)?;
         let mut watch = Watch { facets: FacetCounts::of(&request.facets), ..Watch::default() };
         let mut collected = collect(snapshot, ranked, filter, gathered, deadline, work, &mut watch)?;
         let page = collected.found.split_off(from.skip.min(collected.found.len()));

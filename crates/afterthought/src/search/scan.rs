@@ -248,6 +248,7 @@ impl<'a> Scan<'a> {
             counted.each(|at| facets.count(doc_at(number, at), &mut tally.watch.facets));
         }
         if tally.watch.diagnoses {
+            let matching = self.filter.known(number, &matching);
             tally.watch.matched += matching.count();
             matching.without(&counted).each(|at| {
                 let causes = self.filter.causes(doc_at(number, at));

@@ -105,7 +105,10 @@ pub fn list_sessions(
     let total = places.len() as u64;
     let mut sessions = Vec::new();
     for (last_ms, place, messages) in places.into_iter().skip(offset).take(limit) {
-        let session = snapshot.session_at(place.segment, place.doc)?;
+        let mut session = snapshot.session_at(place.segment, place.doc)?;
+        if let Some(person) = &filters.confined_to {
+            session.parent_id = snapshot.own_parent(&session, person)?;
+        }
         sessions.push(SessionView::of(session, messages, Some(last_ms).filter(|ms| *ms != NO_TIME)));
     }
     Ok(SessionList { schema_version: 1, total, offset, limit, sessions, warnings: filter.warnings })
