@@ -15,6 +15,7 @@ import re
 import subprocess
 import sys
 import tempfile
+import time
 import unicodedata
 from collections import Counter, defaultdict
 from pathlib import Path
@@ -24,6 +25,7 @@ SHOW = int(sys.argv[sys.argv.index("--show") + 1]) if "--show" in sys.argv else 
 HOME = Path(tempfile.mkdtemp(prefix="conformance-"))
 os.environ["HERMES_HOME"] = str(HOME)
 os.environ["TZ"] = "Europe/Berlin"
+time.tzset()
 
 from hermes_state import SessionDB  # noqa: E402
 from tools import session_search_tool as tool  # noqa: E402
@@ -408,7 +410,7 @@ class Ours:
 
 ERRORS = [("not-found", r"session_id not found"), ("not-in-session", r"around_message_id .* not in session_id"),
           ("current", r"scroll re(jected|fused)"), ("anchor", r"around_message_id|integer"), ("profile", r"^profile|^Profile"),
-          ("raised", r"^raised"), ("list", r"list recent")]
+          ("raised", r"^raised|^failed to load messages: Python"), ("list", r"list recent")]
 OWN_WORDS = {"message", "warning", "hint", "error"}
 
 
@@ -647,12 +649,14 @@ class Judge:
 
     def only_ours(self, o, r, both_full):
         query, what = self.a["query"], f"only ours: {r['session_id']} {r['snippet']!r}"
-        if r["matched_role"] in ("session_title", "session_id"):
-            return self.differ("found-title-words", any(w in folded(r["title"] or "") for w in words_of(query)), what)
         row = self.row(r["match_message_id"])
+        is_current = self.current and self.theirs.root(r["session_id"]) == self.theirs.root(self.current)
+        if r["matched_role"] in ("session_title", "session_id") and not is_current:
+            title = re.sub(r"\W|_", "", folded(r["title"] or ""))
+            return self.differ("found-title-words", all(w in title for w in words_of(query)), what)
         if self.db is not self.theirs.db:
             return self.differ("found-other-profile", holds(row, query), what)
-        if self.current and self.theirs.root(r["session_id"]) == self.theirs.root(self.current):
+        if is_current:
             return self.differ("found-out-of-context", self.left_context(r["session_id"], r["match_message_id"]), what)
         if o.get("relaxed"):
             rule = "found-malformed" if self.theirs.refuses(query) else "found-relaxed"
@@ -707,8 +711,10 @@ class Judge:
             self.snippet(t["snippet"], o["snippet"])
         self.same(t, o, skip)
         self.messages(t["messages"], o["messages"])
-        self.messages(t["bookend_start"], o["bookend_start"], bookend=True)
-        self.messages(t["bookend_end"], o["bookend_end"], bookend=True)
+        shown = {m["id"] for m in o["messages"]} if "taken-back" in self.found else set()
+        for part in ("bookend_start", "bookend_end"):
+            # Where rows that were taken back leave a window, it reaches what was an end.
+            self.messages([m for m in t[part] if m["id"] not in shown], o[part], bookend=True)
         if "taken-back" not in self.found:
             for key in ("messages_before", "messages_after"):
                 if t[key] != o[key]:

@@ -31,6 +31,7 @@ impl Tool {
     }
 
     #[track_caller]
+    #[expect(clippy::needless_pass_by_value, reason = "calls are written where they are made")]
     fn ask(&self, arguments: Value) -> Value {
         let answer = self.recall.call(arguments.as_object().expect("an object"));
         let breaches: Vec<String> = self.schema.iter_errors(&answer).map(|error| error.to_string()).collect();
@@ -118,7 +119,8 @@ fn town() -> Fixture {
 
 #[test]
 fn the_mode_is_what_is_given() {
-    let tool = Tool::of(&town());
+    let fixture = town();
+    let tool = Tool::of(&fixture);
     let mode = |arguments: Value| tool.ask(arguments)["mode"].clone();
     assert_eq!(mode(json!({})), "browse");
     assert_eq!(mode(json!({"query": " ", "limit": null})), "browse");
@@ -129,7 +131,8 @@ fn the_mode_is_what_is_given() {
 
 #[test]
 fn a_query_shows_each_lineage_once_by_its_own_session() {
-    let tool = Tool::of(&town());
+    let fixture = town();
+    let tool = Tool::of(&fixture);
     let answer = tool.ask(json!({"query": "basalt line", "limit": 10}));
     let result = &answer["results"][0];
     assert_eq!(sessions(&answer), ["chain-2"]);
@@ -147,7 +150,11 @@ fn a_query_shows_each_lineage_once_by_its_own_session() {
     let expected = "session_id when source model title matched_role match_message_id snippet bookend_start messages \
                     bookend_end messages_before messages_after parent_session_id";
     assert_eq!(members, expected.split_whitespace().collect::<Vec<_>>());
-    assert_eq!(tool.sessions(json!({"query": "line", "limit": 10})).len(), 4, "four lineages say it");
+    assert_eq!(
+        tool.sessions(json!({"query": "line", "limit": 10})).len(),
+        8,
+        "two lineages of people, six timers"
+    );
 }
 
 #[test]
@@ -169,7 +176,8 @@ fn a_window_leaves_tools_out_and_ends_stand_outside_it() {
 
 #[test]
 fn timers_come_last_in_every_order_and_hidden_sources_never() {
-    let tool = Tool::of(&town());
+    let fixture = town();
+    let tool = Tool::of(&fixture);
     for sort in [json!(null), json!("newest"), json!("oldest")] {
         let found = tool.sessions(json!({"query": "nightly report", "limit": 3, "sort": sort}));
         assert_eq!(found[0], "person", "{sort}");
@@ -184,7 +192,8 @@ fn timers_come_last_in_every_order_and_hidden_sources_never() {
 
 #[test]
 fn a_title_comes_first() {
-    let tool = Tool::of(&town());
+    let fixture = town();
+    let tool = Tool::of(&fixture);
     let result = tool.ask(json!({"query": "`fingerprint-login`"}))["results"][0].clone();
     assert_eq!((&result["session_id"], &result["matched_role"]), (&json!("mixed"), &json!("session_title")));
     // Words of a title where no message holds them.
@@ -195,7 +204,8 @@ fn a_title_comes_first() {
 
 #[test]
 fn what_the_model_has_in_front_of_it_is_not_shown() {
-    let tool = Tool::of(&town());
+    let fixture = town();
+    let tool = Tool::of(&fixture);
     let found = |query: &str, current: &str| tool.ask(json!({"query": query, "current_session_id": current}));
     assert_eq!(sessions(&found("slate", "chain-3")), Vec::<String>::new());
     assert!(
@@ -240,7 +250,8 @@ fn what_compaction_took_out_of_sight_is_shown() {
 
 #[test]
 fn thoughts_are_searched_when_asked_for() {
-    let tool = Tool::of(&town());
+    let fixture = town();
+    let tool = Tool::of(&fixture);
     let without = tool.ask(json!({"query": "7781"}));
     assert_eq!(without["count"], 0);
     assert!(
@@ -256,7 +267,8 @@ fn thoughts_are_searched_when_asked_for() {
 
 #[test]
 fn an_empty_answer_says_why() {
-    let tool = Tool::of(&town());
+    let fixture = town();
+    let tool = Tool::of(&fixture);
     let why = |arguments: Value| {
         let answer = tool.ask(arguments);
         assert_eq!((&answer["count"], &answer["success"]), (&json!(0), &json!(true)), "{answer}");
@@ -272,7 +284,8 @@ fn an_empty_answer_says_why() {
 
 #[test]
 fn words_are_relaxed_and_operators_are_not() {
-    let tool = Tool::of(&town());
+    let fixture = town();
+    let tool = Tool::of(&fixture);
     let some = tool.ask(json!({"query": "granite cherry"}));
     assert_eq!(some["relaxed"], true);
     assert!(some["count"].as_u64() >= Some(2) && !text(&some["message"]).is_empty(), "{some}");
@@ -286,7 +299,8 @@ fn words_are_relaxed_and_operators_are_not() {
 
 #[test]
 fn every_text_is_a_query() {
-    let tool = Tool::of(&town());
+    let fixture = town();
+    let tool = Tool::of(&fixture);
     let long = "granite ".repeat(20_000);
     let quotes = "\"".repeat(5_000);
     let odd = [
@@ -315,7 +329,8 @@ fn every_text_is_a_query() {
 
 #[test]
 fn a_scroll_moves_within_a_lineage_and_refuses_what_is_not_there() {
-    let tool = Tool::of(&town());
+    let fixture = town();
+    let tool = Tool::of(&fixture);
     let scroll = |id: &str, anchor: Value, window: Value| {
         tool.ask(json!({"session_id": id, "around_message_id": anchor, "window": window}))
     };
@@ -370,7 +385,8 @@ fn a_long_session_is_read_at_both_ends() {
 
 #[test]
 fn a_list_shows_conversations_by_their_last_link() {
-    let tool = Tool::of(&town());
+    let fixture = town();
+    let tool = Tool::of(&fixture);
     let answer = tool.ask(json!({"limit": 10}));
     assert_eq!(sessions(&answer)[..2], ["mixed", "person"]);
     assert!(sessions(&answer).contains(&"chain-3".to_owned()));

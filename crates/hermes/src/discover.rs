@@ -10,7 +10,7 @@ use afterthought::{ErrorKind, Filters, Group, Hit, Match, Origin, Page, SearchRe
 use serde_json::{Map, Value, json};
 
 use crate::arguments::Arguments;
-use crate::limits::{CURRENT_HITS_MAX, CURRENT_HITS_PAGE, WINDOW_DEFAULT};
+use crate::limits::{CURRENT_HITS_MAX, CURRENT_HITS_PAGE, TITLE_BYTES_MAX};
 use crate::message::{Anchored, Halvings, Place, anchored, fitted, name, shaped, short};
 use crate::profiles::Profile;
 use crate::reasons::{Reasons, relaxed, titled, why_empty};
@@ -27,7 +27,7 @@ const TITLE_ROLE: &str = "session_title";
 /// What one says that was found by its id.
 const ID_ROLE: &str = "session_id";
 /// Messages on each side of a hit.
-const AROUND: usize = WINDOW_DEFAULT.unsigned_abs() as usize;
+const AROUND: usize = 5;
 
 /// Answers a query.
 pub(crate) fn discover(
@@ -125,7 +125,8 @@ impl Scene {
             compacted.extend(rows.iter().filter(|row| is_compacted_away(row)).map(|row| row.id));
         }
         let title = query.trim().trim_matches(['`', '\'', '"']);
-        let mut titled = if title.is_empty() { None } else { sight.titled(title)? };
+        let mut titled =
+            if title.is_empty() || title.len() > TITLE_BYTES_MAX { None } else { sight.titled(title)? };
         let is_left_out =
             |session: &StoredSession| current.contains(&session.id) || excluded.contains(&session.id);
         titled = titled.filter(|session| !is_left_out(session));
@@ -347,7 +348,7 @@ impl Search<'_> {
         let (mut seen, mut results) = (HashSet::new(), Vec::new());
         if let Some(session) = &self.scene.titled {
             let root = sight.root(&session.id)?;
-            results.push(self.title(sight, session, &root)?);
+            results.push(title_result(sight, session, &root)?);
             seen.insert(root);
         }
         for hit in hits {
@@ -361,7 +362,7 @@ impl Search<'_> {
             let result = match hit.message_id {
                 Some(id) => self.message(sight, hit, id, &root)?,
                 None => match sight.session(&hit.session_id)? {
-                    Some(session) => self.title(sight, &session, &root)?,
+                    Some(session) => title_result(sight, &session, &root)?,
                     None => continue,
                 },
             };
@@ -398,45 +399,45 @@ impl Search<'_> {
         let view = anchored(sight, &sight.visible(&hit.session_id)?, id, AROUND)?;
         Ok(FoundSession::new(head, Some(id), view, root, &hit.session_id))
     }
+}
 
-    fn title(
-        &self,
-        sight: &Sight<'_>,
-        session: &StoredSession,
-        root: &str,
-    ) -> afterthought::Result<FoundSession> {
-        let top = sight.session(root)?.unwrap_or_default();
-        let own = session.title.clone().unwrap_or_default();
-        let title = name(top.title.as_deref().filter(|title| !title.is_empty()).unwrap_or(&own));
-        let title = Some(title).filter(|title| !title.is_empty());
-        let rows = sight.visible(&session.id)?;
-        let live: Vec<_> = rows.iter().filter(|row| row.state.active).cloned().collect();
-        let anchor = live.first().map(|row| row.id);
-        let mut view = match anchor {
-            Some(anchor) => anchored(sight, &rows, anchor, AROUND)?,
-            None => Anchored::default(),
-        };
-        // Nothing was said that would be the middle: both ends are shown, whoever wrote them.
-        if view.start.is_empty() {
-            view.start = sight.messages(&live[..live.len().min(3)])?;
-        }
-        if view.end.is_empty() {
-            view.end = sight.messages(&live[live.len().saturating_sub(3)..])?;
-        }
-        let mut head = head(&session.id, &top, &top.started);
-        let model = top.model.as_deref().filter(|model| !model.is_empty());
-        head.insert("model".into(), name(model.unwrap_or("unknown")).into());
-        head.insert("title".into(), title.as_deref().into());
-        // One without a title was found by its id.
-        let (role, snippet) = match &title {
-            Some(title) => (TITLE_ROLE, format!("Title: >>>{title}<<<")),
-            None => (ID_ROLE, format!("Session: >>>{}<<<", name(&session.id))),
-        };
-        head.insert("matched_role".into(), role.into());
-        head.insert("match_message_id".into(), anchor.into());
-        head.insert("snippet".into(), snippet.into());
-        Ok(FoundSession::new(head, anchor, view, root, &session.id))
+/// Makes a result of a session whose title or id was asked for.
+fn title_result(
+    sight: &Sight<'_>,
+    session: &StoredSession,
+    root: &str,
+) -> afterthought::Result<FoundSession> {
+    let top = sight.session(root)?.unwrap_or_default();
+    let own = session.title.clone().unwrap_or_default();
+    let title = name(top.title.as_deref().filter(|title| !title.is_empty()).unwrap_or(&own));
+    let title = Some(title).filter(|title| !title.is_empty());
+    let rows = sight.visible(&session.id)?;
+    let live: Vec<_> = rows.iter().filter(|row| row.state.active).cloned().collect();
+    let anchor = live.first().map(|row| row.id);
+    let mut view = match anchor {
+        Some(anchor) => anchored(sight, &rows, anchor, AROUND)?,
+        None => Anchored::default(),
+    };
+    // Nothing was said that would be the middle: both ends are shown, whoever wrote them.
+    if view.start.is_empty() {
+        view.start = sight.messages(&live[..live.len().min(3)])?;
     }
+    if view.end.is_empty() {
+        view.end = sight.messages(&live[live.len().saturating_sub(3)..])?;
+    }
+    let mut head = head(&session.id, &top, &top.started);
+    let model = top.model.as_deref().filter(|model| !model.is_empty());
+    head.insert("model".into(), name(model.unwrap_or("unknown")).into());
+    head.insert("title".into(), title.as_deref().into());
+    // One without a title was found by its id.
+    let (role, snippet) = match &title {
+        Some(title) => (TITLE_ROLE, format!("Title: >>>{title}<<<")),
+        None => (ID_ROLE, format!("Session: >>>{}<<<", name(&session.id))),
+    };
+    head.insert("matched_role".into(), role.into());
+    head.insert("match_message_id".into(), anchor.into());
+    head.insert("snippet".into(), snippet.into());
+    Ok(FoundSession::new(head, anchor, view, root, &session.id))
 }
 
 fn is_blank(stored: &Value) -> bool {

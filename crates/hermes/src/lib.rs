@@ -92,7 +92,7 @@ impl Recall {
     /// Blocks, for as long as the index needs to come up to date at most, and a search.
     #[must_use]
     pub fn call(&self, arguments: &Map<String, Value>) -> Value {
-        self.answer(arguments).unwrap_or_else(|refusal| refusal.into_answer())
+        self.answer(arguments).unwrap_or_else(Refusal::into_answer)
     }
 
     fn answer(&self, given: &Map<String, Value>) -> Result<Value, Refusal> {

@@ -37,6 +37,8 @@ pub(crate) const CALLS_CHARS_MAX: usize = 2_000;
 pub(crate) const CALLS_MAX: usize = 20;
 /// Characters of a role, a name, an id, a title.
 pub(crate) const NAME_CHARS_MAX: usize = 200;
+/// Longest query that may be a title, in bytes; the agent cuts titles far before.
+pub(crate) const TITLE_BYTES_MAX: usize = 2_000;
 /// Characters of a list's preview.
 pub(crate) const PREVIEW_CHARS_MAX: usize = 60;
 /// Characters of one answer; where it would be longer, messages are cut to half, and half again,
