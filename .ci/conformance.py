@@ -459,7 +459,9 @@ def holds(row, query, every=True):
     joined = re.sub(r"\W|_", "", text)
     test = any if some else all
     symbols = [c for c in query if unicodedata.category(c) == "So"]
-    return (bool(words) and test(w in text or w in joined for w in words)) or any(s in text for s in symbols)
+    # Another form of a word, where some words are enough.
+    begins = lambda w: w if every else w[:max(4, len(w) - 2)]
+    return (bool(words) and test(begins(w) in text or begins(w) in joined for w in words)) or any(s in text for s in symbols)
 
 
 class Judge:
@@ -660,9 +662,9 @@ class Judge:
             return self.differ("found-out-of-context", self.left_context(r["session_id"], r["match_message_id"]), what)
         if o.get("relaxed"):
             rule = "found-malformed" if self.theirs.refuses(query) else "found-relaxed"
-            return self.differ(rule, "message" in o, what)
+            return self.differ(rule, "message" in o and holds(row, query, every=False), what)
         if self.theirs.refuses(query):
-            return self.differ("found-malformed", True, what)
+            return self.differ("found-malformed", holds(row, query), what)
         if both_full or any(m["id"] == row["id"] for m in self.theirs.matches(self.a)):
             return self.differ("ranked", any(self.theirs.root(m["session_id"]) == self.theirs.root(r["session_id"]) for m in self.theirs.matches(self.a)), what)
         return self.differ("found-all-words", holds(row, query), what)

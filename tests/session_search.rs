@@ -255,7 +255,8 @@ fn thoughts_are_searched_when_asked_for() {
     let without = tool.ask(json!({"query": "7781"}));
     assert_eq!(without["count"], 0);
     assert!(
-        text(&without["message"]).contains("1 message matches in the model's reasoning only"),
+        text(&without["message"])
+            .contains("1 message matches in the model's reasoning: give include_reasoning true"),
         "{without}"
     );
     for yes in [json!(true), json!("true"), json!(1)] {
@@ -278,7 +279,8 @@ fn an_empty_answer_says_why() {
     assert!(why(json!({"query": "soul"})).contains("1 message matches in tool output"));
     assert_eq!(tool.sessions(json!({"query": "soul", "role_filter": "tool"})), ["mixed"]);
     assert!(!why(json!({"query": "granite AND cherry"})).is_empty());
-    assert!(!why(json!({"query": "line", "role_filter": "nobody"})).is_empty());
+    let nobody = tool.ask(json!({"query": "line", "role_filter": "nobody"}));
+    assert!(nobody["notes"].to_string().contains("no role \\\"nobody\\\""), "{nobody}");
     assert!(!why(json!({"query": "line", "after": "2030-01-01"})).is_empty());
 }
 
@@ -515,6 +517,8 @@ fn a_person_sees_what_is_theirs_and_nothing_else() {
         assert_eq!(seen, unseen, "{foreign}");
         assert!(!seen.contains("Bob notes") || foreign["query"] == "Bob notes", "{seen}");
     }
+    // Two lineages of hers, of which one began as another's.
+    assert_eq!(tool.ask(json!({"query": "granite", "limit": 10}))["count"], 2);
     let thought = tool.ask(json!({"query": "garnet", "include_reasoning": true, "limit": 10}));
     assert_eq!(sessions(&thought), ["alice-2"]);
     assert_eq!(thought["results"][0].get("parent_session_id"), None);
@@ -583,6 +587,70 @@ fn no_mode_leaves_a_trace() {
         assert_eq!(tool.ask(arguments)["success"], true);
     }
     assert_eq!(Trace::of(&folder), before);
+    // Beside an agent that has the archive open, and wrote to its log: a process of its own, as locks and
+    // marks of readers belong to one.
+    let mut agent = fixture.writer();
+    agent.message("chain-1", &Message::user("granite of the log")).expect("a row");
+    let before = Trace::of(&folder);
+    for flags in [&[][..], &["--query", "granite log"], &["--session-id", "chain-1"]] {
+        let ran = fixture.aft(&[&["hermes", "session-search"], flags].concat());
+        assert_eq!(ran.json()["success"], true);
+        assert!(ran.stdout.contains("of the log") || flags.is_empty(), "{ran:?}");
+    }
+    assert_eq!(Trace::of(&folder), before);
+}
+
+#[test]
+fn a_summary_is_no_end_of_a_conversation() {
+    let fixture = Fixture::with(Shape::V22, |writer| {
+        let mut rows = lines(16, "filler");
+        rows[0] = Message::user(&format!("[CONTEXT COMPACTION] {}", "needle ".repeat(8_000)));
+        rows[10] = Message::user("the needle");
+        talk(writer, &session("s", 0.0), &rows)?;
+        Ok(())
+    });
+    let result = Tool::of(&fixture).ask(json!({"query": "needle"}))["results"][0].clone();
+    assert_eq!(result["match_message_id"], 11, "summaries rank behind");
+    assert_eq!(ids(&result["bookend_start"]), [2, 3, 4]);
+}
+
+#[test]
+fn the_contract_is_what_is_taken() {
+    let contract: Value = serde_json::from_str(CONTRACT).expect("a contract");
+    jsonschema::meta::validate(&contract["inputSchema"]).expect("a schema");
+    jsonschema::meta::validate(&contract["outputSchema"]).expect("a schema");
+    let input = jsonschema::draft202012::new(&contract["inputSchema"]).expect("a schema");
+    for call in
+        [json!({}), json!({"limit": "5", "sort": null}), json!({"session_id": "a", "around_message_id": "7"})]
+    {
+        assert!(input.is_valid(&call), "{call}");
+    }
+    let help = run(aft().args(["hermes", "session-search", "--help"])).stdout;
+    for name in contract["inputSchema"]["properties"].as_object().expect("properties").keys() {
+        let flag = format!("--{}", name.trim_start_matches("current_").replace('_', "-"));
+        let flag = if name == "current_session_id" { "--current-session".to_owned() } else { flag };
+        assert!(help.contains(&flag), "{flag}");
+    }
+    let tool = Tool::of(&town());
+    assert_eq!(tool.ask(json!({"query": "x", "after": "yesterday"}))["success"], false);
+}
+
+#[test]
+fn newer_arguments_narrow_the_answer() {
+    let fixture = town();
+    let tool = Tool::of(&fixture);
+    let compact = tool.ask(json!({"query": "line", "limit": 10, "detail": "adaptive"}));
+    let shown = |at: usize| ids(&compact["results"][at]["messages"]).len();
+    assert!(shown(0) > 1 && shown(1) == 1 && shown(2) == 1, "{compact}");
+    let excluded = tool.ask(json!({"query": "granite AND line", "exclude_session_ids": ["chain-3"]}));
+    assert_eq!(excluded["count"], 0, "a lineage goes as one");
+    let bounded = |after: Value, before: Value| {
+        tool.ask(json!({"query": "granite AND line", "after": after, "before": before}))["count"].clone()
+    };
+    assert_eq!(bounded(json!("2025-12-31"), json!(null)), 1);
+    assert_eq!(bounded(json!("2026-02-01"), json!(null)), 0);
+    assert_eq!(bounded(json!(null), json!("2026-01-01")), 0);
+    assert_eq!(bounded(json!(" "), json!("")), 1);
 }
 
 #[test]

@@ -10,7 +10,7 @@ use afterthought::{ErrorKind, Filters, Group, Hit, Match, Origin, Page, SearchRe
 use serde_json::{Map, Value, json};
 
 use crate::arguments::Arguments;
-use crate::limits::{CURRENT_HITS_MAX, CURRENT_HITS_PAGE, TITLE_BYTES_MAX};
+use crate::limits::{CURRENT_HITS_MAX, CURRENT_HITS_PAGE, SESSIONS_OF_LINEAGE, TITLE_BYTES_MAX};
 use crate::message::{Anchored, Halvings, Place, anchored, fitted, name, shaped, short};
 use crate::profiles::Profile;
 use crate::reasons::{Reasons, relaxed, titled, why_empty};
@@ -177,6 +177,13 @@ const SAID_ELSEWHERE: [&str; 9] = [
     "building",
 ];
 
+/// Tells whether a role was asked for that no message has.
+fn says_no_role(warning: &Warning) -> bool {
+    warning.kind == "unknown-filter"
+        && warning.message.starts_with("the archive has no role")
+        && !ROLES.iter().any(|role| warning.message.contains(&format!("no role \"{role}\"")))
+}
+
 impl Found {
     fn take(&mut self, page: Page) {
         if page.index.state == IndexState::Building {
@@ -185,7 +192,8 @@ impl Found {
         self.is_weak |= page.warnings.iter().any(|warning| warning.kind == "weak");
         self.relaxed |= page.warnings.iter().any(|warning| warning.kind == "relaxed");
         for warning in &page.warnings {
-            if !SAID_ELSEWHERE.contains(&warning.kind) && !self.notes.contains(&warning.message) {
+            let is_news = !SAID_ELSEWHERE.contains(&warning.kind) || says_no_role(warning);
+            if is_news && !self.notes.contains(&warning.message) {
                 self.notes.push(warning.message.clone());
             }
         }
@@ -229,9 +237,12 @@ impl Search<'_> {
             origins,
             matching,
             sort: self.arguments.sort,
-            group: Group::Lineage,
+            // A person's lineages may hang together by a session that is another's: they are told apart
+            // by what this person sees, and that is not in the index.
+            group: if self.asker.user.is_some() { Group::Session } else { Group::Lineage },
             // One more: the lineage of the title may be among them.
-            limit: self.arguments.limit + 1,
+            limit: (self.arguments.limit + 1)
+                * if self.asker.user.is_some() { SESSIONS_OF_LINEAGE } else { 1 },
             filters: Filters {
                 roles,
                 users: self.asker.user.map(str::to_owned).into_iter().collect(),

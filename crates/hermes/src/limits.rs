@@ -18,6 +18,8 @@ pub(crate) const READ_TAIL_ROWS: usize = 10;
 pub(crate) const EXCLUDED_MAX: usize = 20;
 /// Sessions of one lineage that are looked at; more are damage.
 pub(crate) const LINEAGE_MAX: usize = 10_000;
+/// Sessions that are looked at for each lineage that is shown, where one person's are told apart.
+pub(crate) const SESSIONS_OF_LINEAGE: usize = 10;
 /// Sessions of one chain of compressions.
 pub(crate) const CHAIN_MAX: usize = 100;
 /// Hits in the conversation that asks that are looked at for one that left its context.

@@ -73,7 +73,7 @@ impl Reasons {
                 sentences.push(format!("{count_of}{messages} {place}"));
             }
         };
-        add(self.reasoning, "in the model's reasoning only: give include_reasoning true");
+        add(self.reasoning, "in the model's reasoning: give include_reasoning true");
         add(self.tool_output, "in tool output: give role_filter \"user,assistant,tool\"");
         add(self.current, "in the current conversation, which is before you already");
         add(self.hidden_sources, "in sessions of sub-agents and tools, which are not shown");
