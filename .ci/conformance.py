@@ -345,6 +345,18 @@ def calls(rows, work_rows):
     add(session_id="nobody/20260210_000001_marks")
     add(session_id=7, query="crane")
     add(session_id=chain[2], current=chain[2])
+    # A mix.
+    seed, vocabulary = 11, sorted({w for words in TOPICS.values() for w in words}) + ["quokka", "gecko", "nightly", "ibex", "number", "grep"]
+
+    def pick(options):
+        nonlocal seed
+        seed = (seed * 1103515245 + 12345) % 2**31
+        return options[(seed >> 8) % len(options)]
+
+    shapes = ["{} {}", "{} OR {}", "{} NOT {}", "{} AND {}", '"{} again"', "{}*", "{} {} OR {}", '"the {}" {}', "{} {} {} {}", "{}-{}"]
+    for _ in range(120):
+        add(query=pick(shapes).format(*(pick(vocabulary) for _ in range(4))), limit=pick([1, 3, 5, 10]), sort=pick([None, "newest", "oldest"]),
+            role_filter=pick([None, "user", "assistant", "user,assistant,tool", "tool"]))
     # Other profiles.
     add(query="walrus", profile="work")
     add(query="walrus")
@@ -686,9 +698,14 @@ class Judge:
         return None
 
     def our_matches(self):
-        ran = subprocess.run([AFT, "--json", "--archive", str(HOME / "state.db"), "--index", str(HOME / "index"), "search", "--no-sync", "--match", "all",
-                              "--group", "lineage", "-n", "1000", "--in", "said,did,saw", "--role", "user,assistant,tool", "--", self.a["query"]], capture_output=True, text=True, check=True)
-        return {hit["root_session_id"] for hit in json.loads(ran.stdout)["results"]}
+        """The lineages that ours finds, as far as it can be asked for more: thirty."""
+        found = []
+        while len(found) <= 20:
+            more = self.ours.call(dict(self.a, limit=10, exclude_session_ids=found), self.current)["results"]
+            if not more:
+                break
+            found += [r.get("parent_session_id", r["session_id"]) for r in more]
+        return set(found)
 
     def result(self, t, o):
         skip = {"snippet", "bookend_start", "messages", "bookend_end", "messages_before", "messages_after"}

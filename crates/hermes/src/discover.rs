@@ -12,6 +12,7 @@ use serde_json::{Map, Value, json};
 use crate::arguments::Arguments;
 use crate::limits::{CURRENT_HITS_MAX, CURRENT_HITS_PAGE, SESSIONS_OF_LINEAGE, TITLE_BYTES_MAX};
 use crate::message::{Anchored, Halvings, Place, anchored, fitted, name, shaped, short};
+use crate::operators::{grouped, is_operator};
 use crate::profiles::Profile;
 use crate::reasons::{Reasons, relaxed, titled, why_empty};
 use crate::sight::{HIDDEN_SOURCES, Sight, is_compacted_away, left_context};
@@ -85,8 +86,7 @@ pub(crate) fn discover(
 fn is_relaxable(query: &str) -> bool {
     let outside: String = query.split('"').step_by(2).collect::<Vec<_>>().join(" ");
     let mut words = outside.split_whitespace().peekable();
-    words.peek().is_some()
-        && words.all(|word| !matches!(word, "AND" | "OR" | "NOT") && !word.starts_with('+'))
+    words.peek().is_some() && words.all(|word| !is_operator(word) && !word.starts_with('+'))
 }
 
 /// What is known before anything is searched.
@@ -251,7 +251,7 @@ impl Search<'_> {
                 until_ms: self.arguments.until_ms,
                 ..Filters::default()
             },
-            ..SearchRequest::new(self.query)
+            ..SearchRequest::new(grouped(self.query))
         }
     }
 

@@ -16,6 +16,7 @@ mod browse;
 mod discover;
 mod limits;
 mod message;
+mod operators;
 mod profiles;
 mod read;
 mod reasons;

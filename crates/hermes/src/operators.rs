@@ -1,0 +1,91 @@
+//! Reads operators as the agent's own search does: words side by side belong together before any operator
+//! takes them, NOT binds closer than AND, and AND closer than OR. Everything else is the query's own.
+
+/// Writes a query with the groups that its operators make, where it has any. A query with parentheses says
+/// itself how it is meant, and one whose operators stand badly is text.
+pub(crate) fn grouped(query: &str) -> String {
+    explicit(query).unwrap_or_else(|| query.to_owned())
+}
+
+/// Tells whether a word is an operator.
+pub(crate) fn is_operator(word: &str) -> bool {
+    matches!(word, "AND" | "OR" | "NOT")
+}
+
+fn explicit(query: &str) -> Option<String> {
+    let units = units(query)?;
+    let is_bad_end = |unit: Option<&&str>| unit.is_none_or(|unit| is_operator(unit));
+    let doubled = units.windows(2).any(|pair| pair.iter().all(|unit| is_operator(unit)));
+    if !units.iter().any(|unit| is_operator(unit))
+        || is_bad_end(units.first())
+        || is_bad_end(units.last())
+        || doubled
+    {
+        return None;
+    }
+    let alternatives = units.split(|unit| *unit == "OR").map(|alternative| {
+        let all = alternative.split(|unit| *unit == "AND").map(|part| {
+            let runs: Vec<String> =
+                part.split(|unit| *unit == "NOT").map(|run| group(run, " AND ")).collect();
+            group(&runs, " NOT ")
+        });
+        group(&all.collect::<Vec<_>>(), " AND ")
+    });
+    Some(alternatives.collect::<Vec<_>>().join(" OR "))
+}
+
+fn group<T: AsRef<str>>(parts: &[T], operator: &str) -> String {
+    let parts: Vec<&str> = parts.iter().map(AsRef::as_ref).collect();
+    if parts.len() == 1 { parts[0].to_owned() } else { format!("({})", parts.join(operator)) }
+}
+
+/// Splits a query into what stands between blanks, and phrases; `None` where it groups by itself.
+fn units(query: &str) -> Option<Vec<&str>> {
+    let (mut units, mut rest) = (Vec::new(), query.trim_start());
+    while !rest.is_empty() {
+        let closing = rest.strip_prefix('"').and_then(|inside| inside.find('"')).map(|at| at + 2);
+        let end = match closing {
+            // What hangs on a phrase is a part of it, such as "these words"~3.
+            Some(end) => end + rest[end..].find(char::is_whitespace).unwrap_or(rest.len() - end),
+            None => rest.find(char::is_whitespace).unwrap_or(rest.len()),
+        };
+        let unit = &rest[..end];
+        if closing.is_none() && unit.contains(['(', ')', '"']) {
+            return None;
+        }
+        units.push(unit);
+        rest = rest[end..].trim_start();
+    }
+    Some(units)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(query: &str, expected: &str) {
+        assert_eq!(grouped(query), expected);
+    }
+
+    #[test]
+    fn words_side_by_side_belong_together_first() {
+        check("lock order", "lock order");
+        check("lock or order", "lock or order");
+        check("lock order OR queue", "(lock AND order) OR queue");
+        check("lock OR order queue", "lock OR (order AND queue)");
+        check("lock NOT order queue", "(lock NOT (order AND queue))");
+        check("a OR b NOT c AND d", "a OR ((b NOT c) AND d)");
+        check("\"lock order\" x OR \"a OR b\"", "(\"lock order\" AND x) OR \"a OR b\"");
+        check("\"a b\"~3 OR ключ", "\"a b\"~3 OR ключ");
+    }
+
+    #[test]
+    fn what_says_itself_how_it_is_meant_stays() {
+        for query in
+            ["(a OR b) AND c", "a OR", "OR a", "a OR OR b", "a OR b\"c", "", " ", "\"", "\" OR", "é OR"]
+        {
+            check(query, query);
+        }
+    }
+}
