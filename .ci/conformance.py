@@ -2,14 +2,16 @@
 """Asks Hermes' own session_search and ours the same calls on the same archives, and compares the answers
 member by member.
 
-  python .ci/conformance.py AFT [--show N]
+  python .ci/conformance.py AFT [--show N] [--conversations FILE]
 
-Needs hermes-agent==0.19.0. Archives are made in a temporary folder by the package itself. A difference
+Needs hermes-agent==0.19.0. Archives are made in a temporary folder by the package itself, of made-up
+conversations, or of real ones from a file of JSON lines (.jsonl.zst, with zstandard). A difference
 must fall under one of RULES, each with the reason why it can be defended; any other one fails the run.
 Sentences for people (message, warning, hint, error, the snippet of a title) are our own words: they must
 be there where theirs are, and errors must be of the same kind.
 """
 import json
+import logging
 import os
 import re
 import subprocess
@@ -22,10 +24,12 @@ from pathlib import Path
 
 AFT = str(Path(sys.argv[1]).resolve())
 SHOW = int(sys.argv[sys.argv.index("--show") + 1]) if "--show" in sys.argv else 0
+CONVERSATIONS = sys.argv[sys.argv.index("--conversations") + 1] if "--conversations" in sys.argv else None
 HOME = Path(tempfile.mkdtemp(prefix="conformance-"))
 os.environ["HERMES_HOME"] = str(HOME)
 os.environ["TZ"] = "Europe/Berlin"
 time.tzset()
+logging.disable(logging.CRITICAL)
 
 from hermes_state import SessionDB  # noqa: E402
 from tools import session_search_tool as tool  # noqa: E402
@@ -37,9 +41,10 @@ RULES = {
     "found-title-words": "no message holds the words and a session's title does; theirs knows whole titles only",
     "found-other-profile": "their read-only handle answers every search of another profile with nothing",
     "found-out-of-context": "the current lineage's message was summed up or reset away, so the model cannot see it",
-    "missing-json-syntax": "theirs matches a key, an id or an escape of stored JSON, which nobody said or did",
+    "missing-syntax": "theirs matches a key, an id or an escape of stored JSON, or a terminal's control sequence, which nobody said or did",
     "missing-scan-ors": "their scan for short CJK words takes any of the words; ours wants all of them first",
     "missing-taken-back": "their scan finds rows that the person took back",
+    "beyond-scan": "theirs looks at 300 rows and no further; ours at all",
     "ranked": "both reach the limit; ours is among their matches and theirs among ours, in another order",
     "other-message": "another message of the same conversation matches as well and ranks higher here",
     "taken-back": "a row that the person took back is shown by theirs and not by ours",
@@ -366,6 +371,63 @@ def calls(rows, work_rows):
     return made
 
 
+# --- Real conversations.
+
+def conversations(rows_max=6_000):
+    import zstandard
+
+    with open(CONVERSATIONS, "rb") as file:
+        text = zstandard.ZstdDecompressor().stream_reader(file).read().decode("utf-8")
+    rows = 0
+    for line in text.splitlines():
+        yield json.loads(line)
+        rows += len(json.loads(line)["messages"])
+        if rows > rows_max:
+            return
+
+
+def make_real():
+    from datetime import datetime
+
+    db, rows = SessionDB(db_path=HOME / "state.db"), {}
+    for conversation in conversations():
+        sid = conversation["session_id"]
+        db.create_session(sid, conversation.get("source") or "cli", model=conversation.get("model"), cwd=conversation.get("cwd"))
+        rows[sid] = []
+        for message in conversation["messages"]:
+            fields = {key: message[key] for key in ("content", "tool_name", "tool_calls", "tool_call_id", "reasoning") if message.get(key) is not None}
+            stamp = message.get("timestamp")
+            if stamp is not None:
+                fields["timestamp"] = datetime.fromisoformat(stamp.replace("Z", "+00:00")).timestamp() if isinstance(stamp, str) else stamp
+            rows[sid].append(db.append_message(session_id=sid, role=message["role"], **fields))
+    db.close()
+    return rows
+
+
+def calls_real(rows, count=300):
+    """Queries of words that stand in a message, and slices around it."""
+    import random
+
+    choose, made = random.Random(5), []
+    db = SessionDB()
+    texts = [(r[0], r[1], r[2]) for r in db._conn.execute("SELECT id, session_id, content FROM messages WHERE role IN ('user', 'assistant') AND length(content) > 20")]
+    db.close()
+    for number in range(count):
+        row, sid, text = choose.choice(texts)
+        words = [w for w in re.findall(r"\w+", text)[:400] if len(w) > 2 and not w.isdigit()]
+        if len(words) < 5:
+            continue
+        at = choose.randrange(len(words) - 3)
+        some = choose.sample(words, 3)
+        query = choose.choice([words[at], " ".join(words[at:at + 2]), " ".join(some[:2]), " ".join(some), f"{some[0]} OR {some[1]}", f"{some[0]} NOT {some[1]}",
+                               f"{words[at][:4]}*", '"' + " ".join(words[at:at + 3]) + '"', " ".join(text.split()[:8])])
+        made.append(({"query": query, "limit": choose.choice([1, 3, 10]), "sort": choose.choice([None, None, "newest", "oldest"])}, choose.choice([None, None, sid])))
+        if number % 10 == 0:
+            made.append(({"session_id": sid, "around_message_id": row, "window": choose.randrange(1, 21)}, None))
+            made.append(({"session_id": sid}, None))
+    return made + [({"limit": limit}, None) for limit in (1, 5, 10)]
+
+
 # --- The two tools.
 
 class Theirs:
@@ -385,7 +447,7 @@ class Theirs:
         """Every row that their search takes for a match, as far as they look."""
         roles = [r.strip() for r in a["role_filter"].split(",") if r.strip()] if isinstance(a.get("role_filter"), str) else []
         return self.db.search_messages(query=a["query"].strip(), role_filter=roles or ["user", "assistant"],
-                                       exclude_sources=["subagent", "tool"], limit=300)
+                                       exclude_sources=["subagent", "tool"], limit=300, sort=a.get("sort"))
 
     def refuses(self, query):
         try:
@@ -467,12 +529,12 @@ def holds(row, query, every=True):
     positive = re.sub(r"\bNOT\s+\S+", " ", query)
     words = [w for w in words_of(positive) if w not in ("and", "or")]
     some = " OR " in query or not every
-    text = said(row)
+    text = re.sub(r"\x1b\[[0-9;?]*[a-z]", "", said(row))
     joined = re.sub(r"\W|_", "", text)
     test = any if some else all
     symbols = [c for c in query if unicodedata.category(c) == "So"]
     # Another form of a word, where some words are enough.
-    begins = lambda w: w if every else w[:max(4, len(w) - 2)]
+    begins = lambda w: w if every else w[:max(3, len(w) - 4)]
     return (bool(words) and test(begins(w) in text or begins(w) in joined for w in words)) or any(s in text for s in symbols)
 
 
@@ -593,8 +655,8 @@ class Judge:
         if o.get("content_truncated"):
             skip.add("content")
             whole = t["content"] if isinstance(t["content"], str) else json.dumps(t["content"], ensure_ascii=False, separators=(",", ":"))
-            is_prefix = not isinstance(t["content"], str) or "base64," in whole or whole.startswith(o["content"].rstrip("…"))
-            self.differ("capped", o["original_content_chars"] == len(whole) > len(o["content"]) - 1 and is_prefix, f"content of {o['id']}")
+            is_prefix = not isinstance(t["content"], str) or "base64," in whole or re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", whole).startswith(o["content"].rstrip("…"))
+            self.differ("capped", o["original_content_chars"] == len(whole) > len(o["content"]) - 1 and is_prefix, f"content of {o['id']} {whole[:99]!r} {o['content'][:99]!r} {len(whole)} {o['original_content_chars']}")
         if o.get("tool_calls_truncated"):
             skip.add("tool_calls")
             whole = json.dumps(t["tool_calls"], ensure_ascii=False, separators=(",", ":"))
@@ -677,8 +739,12 @@ class Judge:
             return self.differ(rule, "message" in o and holds(row, query, every=False), what)
         if self.theirs.refuses(query):
             return self.differ("found-malformed", holds(row, query), what)
-        if both_full or any(m["id"] == row["id"] for m in self.theirs.matches(self.a)):
-            return self.differ("ranked", any(self.theirs.root(m["session_id"]) == self.theirs.root(r["session_id"]) for m in self.theirs.matches(self.a)), what)
+        matches = self.theirs.matches(self.a)
+        is_theirs = any(self.theirs.root(m["session_id"]) == self.theirs.root(r["session_id"]) for m in matches)
+        if not is_theirs and len(matches) == 300:
+            return self.differ("beyond-scan", holds(row, query), what)
+        if is_theirs:
+            return self.differ("ranked", both_full or bool(self.a.get("sort")), what)
         return self.differ("found-all-words", holds(row, query), what)
 
     def only_theirs(self, r, key, is_full):
@@ -691,21 +757,24 @@ class Judge:
             return self.differ("missing-taken-back", True, what)
         if not holds(row, query):
             is_scan = self.theirs.db._contains_cjk(query) and holds(row, query, every=False)
-            return self.differ("missing-scan-ors" if is_scan else "missing-json-syntax", is_scan or bool(row["tool_calls"]) or row["content"].startswith("\x00json:"), what)
+            return self.differ("missing-scan-ors" if is_scan else "missing-syntax", is_scan or bool(row["tool_calls"]) or row["content"].startswith("\x00json:") or "\x1b" in row["content"], what)
         if is_full:
             return self.differ("ranked", key in self.our_matches(), what)
         self.bad.append(what)
         return None
 
     def our_matches(self):
-        """The lineages that ours finds, as far as it can be asked for more: thirty."""
-        found = []
-        while len(found) <= 20:
-            more = self.ours.call(dict(self.a, limit=10, exclude_session_ids=found), self.current)["results"]
-            if not more:
-                break
-            found += [r.get("parent_session_id", r["session_id"]) for r in more]
-        return set(found)
+        """The lineages that ours finds, as far as it can be asked for more: thirty from each end of time."""
+        found = set()
+        for sort in ("newest", "oldest"):
+            seen = []
+            while len(seen) <= 20:
+                more = self.ours.call(dict(self.a, limit=10, sort=sort, exclude_session_ids=seen), self.current)["results"]
+                if not more:
+                    break
+                seen += [r.get("parent_session_id", r["session_id"]) for r in more]
+            found |= set(seen)
+        return found
 
     def result(self, t, o):
         skip = {"snippet", "bookend_start", "messages", "bookend_end", "messages_before", "messages_after"}
@@ -741,14 +810,16 @@ class Judge:
 
     def snippet(self, t, o):
         """Windows differ; what is marked must be the same words."""
-        marked = lambda text: {w for m in re.findall(r">>>(.*?)<<<", text, re.S) for w in words_of(m)}
-        mine, other, asked = marked(o), marked(t), set(words_of(self.a["query"]))
-        if not mine:
+        segments = lambda text: [words_of(m) for m in re.findall(r">>>(.*?)<<<", text, re.S)]
+        flat = lambda text: {w for words in segments(text) for w in words}
+        other, asked = flat(t), set(words_of(self.a["query"]))
+        related = lambda w: any(w.startswith(x) or x.startswith(w) or w in x or x in w for x in other | asked)
+        if not segments(o):
             self.bad.append(f"nothing is marked: {o!r}")
         elif not other:
             self.differ("snippet-without-marks", True, t)
-        elif not (mine & other or mine & asked) or not all(any(w == x or w.startswith(x) or x.startswith(w) or w in x or x in w for x in other | asked) for w in mine):
-            self.bad.append(f"marks: {other} | {mine}")
+        elif not all(any(map(related, words)) for words in segments(o) if words):
+            self.bad.append(f"marks: {other} | {segments(o)}")
 
 
 def clamp(value, default, most):
@@ -765,10 +836,10 @@ def short(value):
 
 
 def main():
-    rows, work_rows = make()
+    wanted = calls_real(make_real()) if CONVERSATIONS else calls(*make())
     theirs, ours = Theirs(), Ours()
     judge, table, by_rule, failed, agree = Judge(theirs, ours), defaultdict(Counter), defaultdict(list), 0, []
-    for number, (a, current) in enumerate(calls(rows, work_rows)):
+    for number, (a, current) in enumerate(wanted):
         mode, found, bad, reordered, t, o = judge.judge(a, current)
         name = short({**a, **({"current": current} if current else {})})
         if bad:

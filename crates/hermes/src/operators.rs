@@ -1,10 +1,25 @@
 //! Reads operators as the agent's own search does: words side by side belong together before any operator
-//! takes them, NOT binds closer than AND, and AND closer than OR. Everything else is the query's own.
+//! takes them, NOT binds closer than AND, and AND closer than OR; a word that an operator takes is meant as
+//! it stands, all of its parts side by side. Everything else is the query's own.
 
-/// Writes a query with the groups that its operators make, where it has any. A query with parentheses says
-/// itself how it is meant, and one whose operators stand badly is text.
+/// Writes a query with the groups that its operators make, where it has any. With parentheses it says itself
+/// how its operators are meant; where there are none, parentheses are punctuation. One whose operators stand
+/// badly is text.
 pub(crate) fn grouped(query: &str) -> String {
-    explicit(query).unwrap_or_else(|| query.to_owned())
+    let has_operators = query.split(|c: char| c.is_whitespace() || "()".contains(c)).any(is_operator);
+    match units(query) {
+        Some(units) => explicit(&units).unwrap_or_else(|| query.to_owned()),
+        None if has_operators => query.to_owned(),
+        None => without_parentheses(query),
+    }
+}
+
+/// Turns parentheses outside of quotes into blanks.
+fn without_parentheses(query: &str) -> String {
+    let parts = query.split('"').enumerate();
+    let blank =
+        |(at, part): (usize, &str)| if at % 2 == 0 { part.replace(['(', ')'], " ") } else { part.to_owned() };
+    parts.map(blank).collect::<Vec<_>>().join("\"")
 }
 
 /// Tells whether a word is an operator.
@@ -12,8 +27,7 @@ pub(crate) fn is_operator(word: &str) -> bool {
     matches!(word, "AND" | "OR" | "NOT")
 }
 
-fn explicit(query: &str) -> Option<String> {
-    let units = units(query)?;
+fn explicit(units: &[&str]) -> Option<String> {
     let is_bad_end = |unit: Option<&&str>| unit.is_none_or(|unit| is_operator(unit));
     let doubled = units.windows(2).any(|pair| pair.iter().all(|unit| is_operator(unit)));
     if !units.iter().any(|unit| is_operator(unit))
@@ -25,13 +39,20 @@ fn explicit(query: &str) -> Option<String> {
     }
     let alternatives = units.split(|unit| *unit == "OR").map(|alternative| {
         let all = alternative.split(|unit| *unit == "AND").map(|part| {
-            let runs: Vec<String> =
-                part.split(|unit| *unit == "NOT").map(|run| group(run, " AND ")).collect();
+            let runs: Vec<String> = part.split(|unit| *unit == "NOT").map(words).collect();
             group(&runs, " NOT ")
         });
         group(&all.collect::<Vec<_>>(), " AND ")
     });
     Some(alternatives.collect::<Vec<_>>().join(" OR "))
+}
+
+/// Groups words side by side, each as it stands.
+fn words(run: &[&str]) -> String {
+    let is_pattern = |unit: &str| unit.contains(['"', '*', '~']);
+    let as_it_stands =
+        |unit: &&str| if is_pattern(unit) { (*unit).to_owned() } else { format!("\"{unit}\"") };
+    group(&run.iter().map(as_it_stands).collect::<Vec<_>>(), " AND ")
 }
 
 fn group<T: AsRef<str>>(parts: &[T], operator: &str) -> String {
@@ -72,12 +93,13 @@ mod tests {
     fn words_side_by_side_belong_together_first() {
         check("lock order", "lock order");
         check("lock or order", "lock or order");
-        check("lock order OR queue", "(lock AND order) OR queue");
-        check("lock OR order queue", "lock OR (order AND queue)");
-        check("lock NOT order queue", "(lock NOT (order AND queue))");
-        check("a OR b NOT c AND d", "a OR ((b NOT c) AND d)");
-        check("\"lock order\" x OR \"a OR b\"", "(\"lock order\" AND x) OR \"a OR b\"");
-        check("\"a b\"~3 OR ключ", "\"a b\"~3 OR ключ");
+        check("lock order OR queue", r#"("lock" AND "order") OR "queue""#);
+        check("lock OR order queue", r#""lock" OR ("order" AND "queue")"#);
+        check("lock NOT order queue", r#"("lock" NOT ("order" AND "queue"))"#);
+        check("a OR b NOT c AND d", r#""a" OR (("b" NOT "c") AND "d")"#);
+        check(r#""lock order" x OR "a OR b""#, r#"("lock order" AND "x") OR "a OR b""#);
+        check(r#""a b"~3 OR ключ* OR x~"#, r#""a b"~3 OR ключ* OR x~"#);
+        check("getUserById OR it's", r#""getUserById" OR "it's""#);
     }
 
     #[test]
@@ -87,5 +109,10 @@ mod tests {
         {
             check(query, query);
         }
+    }
+
+    #[test]
+    fn parentheses_without_operators_are_punctuation() {
+        check("list (or history) \"f(x)\"", "list  or history  \"f(x)\"");
     }
 }
