@@ -10,10 +10,12 @@ must fall under one of RULES, each with the reason why it can be defended; any o
 Sentences for people (message, warning, hint, error, the snippet of a title) are our own words: they must
 be there where theirs are, and errors must be of the same kind.
 """
+import atexit
 import json
 import logging
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -26,6 +28,7 @@ AFT = str(Path(sys.argv[1]).resolve())
 SHOW = int(sys.argv[sys.argv.index("--show") + 1]) if "--show" in sys.argv else 0
 CONVERSATIONS = sys.argv[sys.argv.index("--conversations") + 1] if "--conversations" in sys.argv else None
 HOME = Path(tempfile.mkdtemp(prefix="conformance-"))
+atexit.register(shutil.rmtree, HOME, ignore_errors=True)
 os.environ["HERMES_HOME"] = str(HOME)
 os.environ["TZ"] = "Europe/Berlin"
 time.tzset()
@@ -43,6 +46,8 @@ RULES = {
     "found-out-of-context": "the current lineage's message was summed up or reset away, so the model cannot see it",
     "missing-syntax": "theirs matches a key, an id or an escape of stored JSON, or a terminal's control sequence, which nobody said or did",
     "missing-scan-ors": "their scan for short CJK words takes any of the words; ours wants all of them first",
+    "missing-contraction": "theirs takes the letters before an apostrophe for a word; ours takes you'd for one word and not for you",
+    "missing-part": "what NOT excludes stands there as a part of a name, which is found here",
     "missing-taken-back": "their scan finds rows that the person took back",
     "beyond-scan": "theirs looks at 300 rows and no further; ours at all",
     "ranked": "both reach the limit; ours is among their matches and theirs among ours, in another order",
@@ -53,7 +58,8 @@ RULES = {
     "summary-bookend": "a summary that compaction wrote is no opening and no ending of a conversation",
     "picture-bookend": "a message with a picture has a length of 0 in their SQL, and is one end of its session",
     "copy": "of a row that compaction wrote again, ours shows the live one",
-    "picture-preview": "the first message holds a picture, and their SQL cannot see its text",
+    "clean-preview": "the first message holds a picture, which hides its text from their SQL, or a terminal's control sequences",
+    "preview-by-id": "the first message is that of the lowest id, the order of the conversation; theirs goes by clocks, which step back",
     "list-survives": "one broken model_config fails their whole list",
     "list-current": "their list shows the current conversation where the session that asks is not its last link",
     "list-filled": "theirs looks at five sessions more than it shows, ours at all of them",
@@ -520,14 +526,27 @@ def said(row):
 
     for one in json.loads(row["tool_calls"] or "[]"):
         parts.append(one["function"]["name"])
-        leaves(json.loads(one["function"]["arguments"]))
+        try:
+            leaves(json.loads(one["function"]["arguments"]))
+        except ValueError:
+            parts.append(one["function"]["arguments"])
     return folded(" ".join(parts))
+
+
+def without_dangling(words):
+    """Leaves out an operator at an end, in either case, that joins nothing."""
+    is_operator = lambda w: w in ("AND", "OR", "NOT")
+    if len(words) > 1 and is_operator(words[0].upper()) and not is_operator(words[1]):
+        words = words[1:]
+    if len(words) > 1 and is_operator(words[-1].upper()) and not is_operator(words[-2]):
+        words = words[:-1]
+    return words
 
 
 def holds(row, query, every=True):
     """Tells whether a row holds the words of a query; a word may stand in a longer one."""
-    positive = re.sub(r"\bNOT\s+\S+", " ", query)
-    words = [w for w in words_of(positive) if w not in ("and", "or")]
+    positive = re.sub(r"\bNOT\s+\S+", " ", " ".join(without_dangling(query.split()))).split()
+    words = words_of(" ".join(w for w in positive if w not in ("AND", "OR"))) or words_of(query)
     some = " OR " in query or not every
     text = re.sub(r"\x1b\[[0-9;?]*[a-z]", "", said(row))
     joined = re.sub(r"\W|_", "", text)
@@ -686,11 +705,15 @@ class Judge:
         theirs = {r["session_id"]: r for r in t["results"]}
         for result in o["results"]:
             other = theirs.get(result["session_id"])
-            if other and other["preview"] != result["preview"]:
-                row = self.db._conn.execute("SELECT content FROM messages WHERE session_id = ? AND role = 'user' ORDER BY timestamp, id LIMIT 1", (result["session_id"],)).fetchone()
-                self.differ("picture-preview", row and row[0].startswith("\x00json:") and result["preview"], result["preview"])
             if other:
                 self.same(other, result, {"preview"})
+            if other and other["preview"] != result["preview"]:
+                row = self.db._conn.execute("SELECT content FROM messages WHERE session_id = ? AND role = 'user' ORDER BY timestamp, id LIMIT 1", (result["session_id"],)).fetchone()
+                first = self.db._conn.execute("SELECT content FROM messages WHERE session_id = ? AND role = 'user' AND content <> '' ORDER BY id LIMIT 1", (result["session_id"],)).fetchone()
+                if first and first[0] != row[0]:
+                    self.differ("preview-by-id", words_of(first[0])[:3] == words_of(result["preview"])[:3], result["preview"])
+                    continue
+                self.differ("clean-preview", row and (row[0].startswith("\x00json:") or "\x1b" in row[0]) and result["preview"], f"{row[0][:200]!r} {result}")
 
     # Results of a query.
 
@@ -736,7 +759,9 @@ class Judge:
             return self.differ("found-out-of-context", self.left_context(r["session_id"], r["match_message_id"]), what)
         if o.get("relaxed"):
             rule = "found-malformed" if self.theirs.refuses(query) else "found-relaxed"
-            return self.differ(rule, "message" in o and holds(row, query, every=False), what)
+            marked = [w for m in re.findall(r">>>(.*?)<<<", r["snippet"], re.S) for w in words_of(m)]
+            is_some = holds(row, query, every=False) or any(m in w or w in m for m in marked for w in words_of(query))
+            return self.differ(rule, "message" in o and is_some, what)
         if self.theirs.refuses(query):
             return self.differ("found-malformed", holds(row, query), what)
         matches = self.theirs.matches(self.a)
@@ -758,23 +783,26 @@ class Judge:
         if not holds(row, query):
             is_scan = self.theirs.db._contains_cjk(query) and holds(row, query, every=False)
             return self.differ("missing-scan-ors" if is_scan else "missing-syntax", is_scan or bool(row["tool_calls"]) or row["content"].startswith("\x00json:") or "\x1b" in row["content"], what)
+        stands = lambda w: re.search(rf"(?<![\w'’]){re.escape(w)}(?![\w'’])", said(row))
+        joined = lambda w: re.search(rf"{re.escape(w)}['’]\w|\w['’]{re.escape(w)}", said(row))
+        if any(joined(w) for w in words_of(query)) and not all(stands(w) for w in words_of(query)) and not self.is_ours(row):
+            return self.differ("missing-contraction", True, what)
         if is_full:
-            return self.differ("ranked", key in self.our_matches(), what)
+            return self.differ("ranked", self.is_ours(row), what)
+        excluded = [w for part in re.findall(r"\bNOT\s+(\S+)", query) for w in words_of(part)]
+        if excluded:
+            return self.differ("missing-part", any(w in said(row) for w in excluded), what)
         self.bad.append(what)
         return None
 
-    def our_matches(self):
-        """The lineages that ours finds, as far as it can be asked for more: thirty from each end of time."""
-        found = set()
-        for sort in ("newest", "oldest"):
-            seen = []
-            while len(seen) <= 20:
-                more = self.ours.call(dict(self.a, limit=10, sort=sort, exclude_session_ids=seen), self.current)["results"]
-                if not more:
-                    break
-                seen += [r.get("parent_session_id", r["session_id"]) for r in more]
-            found |= set(seen)
-        return found
+    def is_ours(self, row):
+        """Tells whether ours finds a row too: asked of the moment it was written in."""
+        from datetime import datetime, timezone
+
+        at = lambda seconds: datetime.fromtimestamp(seconds, timezone.utc).isoformat()
+        moment = {"limit": 10, "sort": None, "after": at(row["timestamp"] - 0.002), "before": at(row["timestamp"] + 0.002)}
+        results = self.ours.call(dict(self.a, **moment), self.current)["results"]
+        return any(r.get("parent_session_id", r["session_id"]) == self.theirs.root(row["session_id"]) for r in results)
 
     def result(self, t, o):
         skip = {"snippet", "bookend_start", "messages", "bookend_end", "messages_before", "messages_after"}

@@ -6,12 +6,32 @@
 /// how its operators are meant; where there are none, parentheses are punctuation. One whose operators stand
 /// badly is text.
 pub(crate) fn grouped(query: &str) -> String {
+    let query = without_dangling(query);
     let has_operators = query.split(|c: char| c.is_whitespace() || "()".contains(c)).any(is_operator);
     match units(query) {
         Some(units) => explicit(&units).unwrap_or_else(|| query.to_owned()),
         None if has_operators => query.to_owned(),
         None => without_parentheses(query),
     }
+}
+
+/// Leaves out an operator with nothing before or behind it, in either case, if anything else is there.
+fn without_dangling(query: &str) -> &str {
+    let dangles = |word: &str| is_operator(&word.to_uppercase());
+    let mut kept = query.trim();
+    if let Some((first, rest)) = kept.split_once(char::is_whitespace)
+        && dangles(first)
+        && !rest.split_whitespace().next().is_some_and(is_operator)
+    {
+        kept = rest.trim_start();
+    }
+    if let Some((rest, last)) = kept.rsplit_once(char::is_whitespace)
+        && dangles(last)
+        && !rest.split_whitespace().next_back().is_some_and(is_operator)
+    {
+        kept = rest.trim_end();
+    }
+    kept
 }
 
 /// Turns parentheses outside of quotes into blanks.
@@ -105,10 +125,19 @@ mod tests {
     #[test]
     fn what_says_itself_how_it_is_meant_stays() {
         for query in
-            ["(a OR b) AND c", "a OR", "OR a", "a OR OR b", "a OR b\"c", "", " ", "\"", "\" OR", "é OR"]
+            ["(a OR b) AND c", "a OR OR b", "a OR b\"c", "", "\"", "OR", "and", "a and b", "not-found"]
         {
             check(query, query);
         }
+    }
+
+    #[test]
+    fn an_operator_at_an_end_says_nothing() {
+        check("a OR", "a");
+        check("NOT a", "a");
+        check("or what is left and", "what is left");
+        check("é OR", "é");
+        check("and NOT one", r#"("and" NOT "one")"#);
     }
 
     #[test]
