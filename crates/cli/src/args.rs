@@ -77,6 +77,9 @@ pub(crate) enum Command {
     Verify(Verify),
     Audit(Audit),
     Mcp(Mcp),
+    /// Stand in for a tool of Hermes
+    #[command(subcommand)]
+    Hermes(Hermes),
     Bench(Bench),
     Eval(Eval),
     #[command(hide = true)]
@@ -588,6 +591,81 @@ pub(crate) enum Host {
     Cursor,
     Codex,
     Vscode,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Hermes {
+    SessionSearch(Box<SessionSearch>),
+}
+
+/// Answer a call of session_search as Hermes' own tool does, ranked, and print its JSON.
+///
+/// With --query finds conversations, with --session-id reads one, with --around-message-id too shows the
+/// messages around that one, without any lists the latest. Values are read as the tool reads them: what
+/// cannot be read is the default. Profiles are looked for around the archive: the root's is default, a
+/// named one's lies below profiles/NAME. What the tool takes and gives: schema/session_search.json.
+#[derive(Args, Debug)]
+#[command(after_help = "Examples:
+  aft hermes session-search --query 'lock order' --limit 5
+  aft hermes session-search --session-id 20260901_100311_ab12cd --around-message-id 4711
+  echo '{\"query\": \"lock order\", \"include_reasoning\": true}' | aft hermes session-search --args -
+
+Exit codes: 0 answered, also where the answer is an error of the tool, 1 unexpected, 2 usage.")]
+pub(crate) struct SessionSearch {
+    /// What to look for
+    #[arg(long, value_name = "QUERY", allow_hyphen_values = true)]
+    pub(crate) query: Option<String>,
+    /// Show at most this many conversations, 1 to 10 [default: 3]
+    #[arg(long, value_name = "N", allow_hyphen_values = true)]
+    pub(crate) limit: Option<String>,
+    /// What comes first instead of the best match: newest or oldest
+    #[arg(long, value_name = "ORDER")]
+    pub(crate) sort: Option<String>,
+    /// A session, also as PROFILE/ID
+    #[arg(long, value_name = "ID")]
+    pub(crate) session_id: Option<String>,
+    /// A message of it
+    #[arg(long, value_name = "ID", allow_hyphen_values = true)]
+    pub(crate) around_message_id: Option<String>,
+    /// Messages on each side of it, 1 to 20 [default: 5]
+    #[arg(long, value_name = "N", allow_hyphen_values = true)]
+    pub(crate) window: Option<String>,
+    /// Roles to search, as a comma list [default: user,assistant]
+    #[arg(long, value_name = "ROLES")]
+    pub(crate) role_filter: Option<String>,
+    /// Another profile's archive
+    #[arg(long, value_name = "NAME")]
+    pub(crate) profile: Option<String>,
+    /// Search what the model thought as well
+    #[arg(long)]
+    pub(crate) include_reasoning: bool,
+    /// Messages around every result (full) or the first one alone (adaptive) [default: full]
+    #[arg(long, value_name = "HOW")]
+    pub(crate) detail: Option<String>,
+    /// Only messages not before: a date, a date and time, or an age such as 7d
+    #[arg(long, value_name = "WHEN")]
+    pub(crate) after: Option<String>,
+    /// Only messages before: as --after
+    #[arg(long, value_name = "WHEN")]
+    pub(crate) before: Option<String>,
+    /// Not the conversations of these sessions, as a comma list
+    #[arg(long, value_name = "ID")]
+    pub(crate) exclude_session_ids: Option<String>,
+    /// The arguments as an agent gives them: one JSON object, or - for standard input
+    #[arg(long, value_name = "JSON", conflicts_with = "lines", allow_hyphen_values = true)]
+    pub(crate) args: Option<String>,
+    /// Answer every line of standard input, each one JSON object, with a line
+    #[arg(long)]
+    pub(crate) lines: bool,
+    /// The session that asks: what it has in front of it is not shown
+    #[arg(long, value_name = "ID")]
+    pub(crate) current_session: Option<String>,
+    /// Only sessions of this person, in every way to reach one
+    #[arg(long, value_name = "ID")]
+    pub(crate) user: Option<String>,
+    /// Wait at most this many seconds for an index that is not up to date
+    #[arg(long, value_name = "SECONDS", value_parser = seconds, default_value_t = 10.0)]
+    pub(crate) wait: f64,
 }
 
 #[derive(Debug, Subcommand)]

@@ -13,6 +13,7 @@ mod demo;
 mod eval;
 mod explain;
 mod fail;
+mod hermes;
 mod hosts;
 mod index;
 mod mcp;
@@ -32,7 +33,7 @@ use std::process::ExitCode;
 
 use clap::{CommandFactory, Parser};
 
-use args::{Cli, Command, Config};
+use args::{Cli, Command, Config, Hermes};
 use fail::Failure;
 
 fn main() -> ExitCode {
@@ -70,6 +71,7 @@ fn run(cli: &Cli) -> Result<u8, Failure> {
         Command::Session(session) => session::one(&cli.global, session),
         Command::Sessions(sessions) => session::list(&cli.global, sessions),
         Command::Mcp(mcp) => mcp::run(&cli.global, mcp),
+        Command::Hermes(Hermes::SessionSearch(call)) => hermes::session_search(&cli.global, call),
         Command::Demo(demo) => demo::run(&cli.global, demo),
         Command::Config(Config::Show { origin }) => config::show(&cli.global, *origin),
         Command::Completions { shell } => {

@@ -22,6 +22,8 @@ pub(super) const MESSAGE_OPTIONAL: [&str; 10] = [
     "display_kind",
 ];
 pub(super) const MESSAGE_REQUIRED: [&str; 5] = ["id", "session_id", "role", "content", "timestamp"];
+/// Columns of `messages` that are only handed on, where they exist.
+pub(super) const MESSAGE_STORED: [&str; 1] = ["tool_call_id"];
 pub(super) const SESSION_REQUIRED: [&str; 3] = ["id", "source", "started_at"];
 
 /// The columns of one archive, turned into the statements that read it.
@@ -39,6 +41,16 @@ pub(super) struct Columns {
     pub(super) sessions: String,
     /// How many rows above an id are of one person's sessions.
     pub(super) rows_of_person: String,
+    /// One message by id as it is stored, every column in the fixed order of `stored`.
+    pub(super) stored_message: String,
+    /// One session's rows by id, without their text.
+    pub(super) outline: String,
+    /// Sessions as they are stored, every column in the fixed order of `stored`.
+    pub(super) stored_sessions: String,
+    /// Sessions may have parents,
+    pub(super) has_parents: bool,
+    /// and titles.
+    pub(super) has_titles: bool,
     /// A name for `messages` in which no column is missing; stands before a `SELECT`.
     pub(super) complete_tables: String,
     /// The condition on a row of `messages` that a search shows it.
@@ -72,6 +84,12 @@ impl Columns {
                 .collect::<Vec<_>>()
                 .join(", ")
         };
+        let marks =
+            format!("{}, {}, {hidden}", or(messages, "active", "NULL"), or(messages, "compacted", "NULL"));
+        let [call_id] = MESSAGE_STORED.map(|name| or(messages, name, "NULL"));
+        let handed_on = ["title", "user_id", "model", "parent_session_id", "archived", "end_reason"];
+        let handed_on: Vec<_> =
+            handed_on.iter().chain(&SESSION_STORED).map(|name| or(sessions, name, "NULL")).collect();
         let light: Vec<_> = SESSION_LIGHT.iter().map(|name| or(sessions, name, "NULL")).collect();
         Self {
             message: format!(
@@ -92,6 +110,17 @@ impl Columns {
                  (SELECT id FROM sessions WHERE CAST({} AS TEXT) = ?2)",
                 or(sessions, "user_id", "NULL")
             ),
+            stored_message: format!(
+                "SELECT id, session_id, role, content, timestamp, {}, {}, {call_id}, {marks} FROM messages WHERE id = ?1",
+                or(messages, "tool_name", "NULL"),
+                or(messages, "tool_calls", "NULL")
+            ),
+            outline: format!(
+                "SELECT id, role, {marks}, octet_length(content) FROM messages WHERE session_id = ?1 ORDER BY id"
+            ),
+            stored_sessions: format!("SELECT id, source, started_at, {} FROM sessions", handed_on.join(", ")),
+            has_parents: sessions.contains("parent_session_id"),
+            has_titles: sessions.contains("title"),
             complete_tables: format!(
                 "WITH messages AS (SELECT {}, {} FROM main.messages)",
                 MESSAGE_REQUIRED.join(", "),
@@ -114,6 +143,9 @@ pub(super) const SESSION_LIGHT: [&str; 9] = [
     "archived",
     "end_reason",
 ];
+
+/// Columns of `sessions` that are only handed on, where they exist.
+pub(super) const SESSION_STORED: [&str; 3] = ["ended_at", "message_count", "model_config"];
 
 /// Returns what a row adds to its session's signature; the same sum as the statement's.
 #[must_use]

@@ -40,6 +40,20 @@ pub(super) fn content(raw: &str) -> Decoded {
     decoded
 }
 
+/// Decodes a `content` value only so far that it is what the agent stored: text, or the JSON it encoded.
+/// Broken JSON stays text.
+pub(super) fn stored_content(raw: &str) -> Value {
+    let json = raw.strip_prefix(JSON_PREFIX).and_then(parse);
+    json.unwrap_or_else(|| Value::String(raw.to_owned()))
+}
+
+/// Returns the text of a list of parts, with placeholders for what is none.
+pub(super) fn parts(value: &Value) -> String {
+    let mut decoded = Decoded::default();
+    collect_parts(value, &mut decoded);
+    decoded.text
+}
+
 /// Decodes a `tool_calls` list: one line a call, the tool's name and its argument values.
 pub(super) fn tool_calls(raw: &str) -> Decoded {
     if raw.trim().is_empty() {
@@ -210,7 +224,7 @@ fn push_line(text: &mut String, line: &str) {
     text.push_str(line);
 }
 
-fn parse(json: &str) -> Option<Value> {
+pub(super) fn parse(json: &str) -> Option<Value> {
     serde_json::from_str(json).ok().or_else(|| serde_json::from_str(&without_lone_surrogates(json)).ok())
 }
 
@@ -247,7 +261,7 @@ fn without_lone_surrogates(json: &str) -> String {
 }
 
 /// Strips terminal escapes and replaces payloads by placeholders.
-fn readable(text: &str) -> Cow<'_, str> {
+pub(super) fn readable(text: &str) -> Cow<'_, str> {
     let plain = if text.contains('\u{1b}') { Cow::Owned(without_ansi(text)) } else { Cow::Borrowed(text) };
     if plain.len() < BASE64_CHARS_MIN && !plain.contains(";base64,") {
         return plain;

@@ -8,6 +8,7 @@ mod decode;
 mod open;
 mod read;
 mod stamp;
+mod stored;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -18,6 +19,7 @@ pub use audit::{Figures, RouteCounts, Routes};
 pub use columns::signature_term;
 pub use read::{RawId, RowHead, Signature, View};
 pub use stamp::Stamp;
+pub use stored::{RowOutline, StoredMessage, StoredSession};
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::{ARCHIVE_COPY_BYTES_MAX, ARCHIVE_IDLE_MAX, BATCH_RETRIES_MAX};

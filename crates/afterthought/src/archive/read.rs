@@ -307,7 +307,7 @@ fn message(row: &Row<'_>) -> rusqlite::Result<Message> {
     })
 }
 
-fn flag(value: ValueRef<'_>, absent: bool) -> bool {
+pub(super) fn flag(value: ValueRef<'_>, absent: bool) -> bool {
     match value {
         ValueRef::Integer(flag) => flag != 0,
         ValueRef::Real(flag) => flag != 0.0,
@@ -315,12 +315,12 @@ fn flag(value: ValueRef<'_>, absent: bool) -> bool {
     }
 }
 
-fn is_hidden(display_kind: ValueRef<'_>) -> bool {
+pub(super) fn is_hidden(display_kind: ValueRef<'_>) -> bool {
     text(display_kind) == "hidden"
 }
 
 /// Reads a session id. One too long to be a term is cut, and told apart by its hash.
-fn readable_id(value: ValueRef<'_>) -> String {
+pub(super) fn readable_id(value: ValueRef<'_>) -> String {
     let id = text(value);
     if id.len() <= SESSION_ID_BYTES_MAX {
         return id.into_owned();

@@ -1,0 +1,177 @@
+//! The profiles of an agent: which there are, and each one's archive and index, opened when first asked
+//! for. A profile that cannot be opened is tried again at the next call, and the others answer.
+
+use std::collections::HashMap;
+use std::fs;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use afterthought::archive::Archive;
+use afterthought::{Engine, Error, ErrorKind, Level, Options, Page, SearchRequest, Warning};
+use parking_lot::Mutex;
+
+use crate::sight::Sight;
+use crate::{Config, Refusal};
+
+/// The name of the profile at the root.
+const DEFAULT: &str = "default";
+/// The file of a profile's archive.
+const ARCHIVE: &str = "state.db";
+/// Longest name of a profile, in bytes.
+const NAME_BYTES_MAX: usize = 64;
+
+/// Every profile below one root.
+pub(crate) struct Profiles {
+    archive: PathBuf,
+    root: PathBuf,
+    index_root: PathBuf,
+    wait: Duration,
+    allow_copy: bool,
+    open: Mutex<HashMap<PathBuf, Arc<Profile>>>,
+}
+
+impl Profiles {
+    pub(crate) fn new(config: &Config) -> Self {
+        Self {
+            archive: config.archive.clone(),
+            root: config.root.clone(),
+            index_root: config.index_root.clone(),
+            wait: config.wait,
+            allow_copy: config.allow_copy,
+            open: Mutex::default(),
+        }
+    }
+
+    /// Returns a profile by its name, or the one that asks. Fails if there is none of that name, or it
+    /// has no archive.
+    pub(crate) fn profile(&self, name: Option<&str>) -> Result<Arc<Profile>, Refusal> {
+        let path = match name {
+            Some(name) => self.path(name)?,
+            None => self.archive.clone(),
+        };
+        let mut open = self.open.lock();
+        if let Some(profile) = open.get(&path) {
+            return Ok(Arc::clone(profile));
+        }
+        if !path.is_file() {
+            let what = name.map_or_else(|| "the profile".to_owned(), |name| format!("profile \"{name}\""));
+            let message = format!("{what} has no archive: {} is not there", path.display());
+            return Err(Refusal::new(message).or_hint(|| self.hint()));
+        }
+        let archive = Archive::at(&path, self.allow_copy)?;
+        let mut options = Options::new(&path, &self.index_root);
+        options.allow_copy = self.allow_copy;
+        let profile = Arc::new(Profile { archive, options, wait: self.wait, engine: Mutex::default() });
+        open.insert(path, Arc::clone(&profile));
+        Ok(profile)
+    }
+
+    /// Says which other profiles there are, if any.
+    pub(crate) fn hint(&self) -> Option<String> {
+        let names = self.names();
+        (names.len() > 1).then(|| {
+            format!("what another profile holds is read with profile; there are: {}", names.join(", "))
+        })
+    }
+
+    fn path(&self, name: &str) -> Result<PathBuf, Refusal> {
+        let canonical = name.trim().to_lowercase();
+        let own = self.archive.parent();
+        let home = if canonical == DEFAULT {
+            self.root.clone()
+        } else {
+            self.root.join("profiles").join(&canonical)
+        };
+        // The archive that was given stands for its profile, whatever its file is called.
+        if own == Some(home.as_path()) {
+            return Ok(self.archive.clone());
+        }
+        if canonical == DEFAULT || (is_name(&canonical) && home.is_dir()) {
+            return Ok(home.join(ARCHIVE));
+        }
+        let there = self.names().join(", ");
+        Err(Refusal::new(format!("profile \"{name}\" is not there"))
+            .hint(format!("profiles: {there}; leave profile out for the one that asks")))
+    }
+
+    fn names(&self) -> Vec<String> {
+        let folders = fs::read_dir(self.root.join("profiles")).into_iter().flatten().flatten();
+        let folders = folders.filter(|entry| entry.path().is_dir());
+        let mut names: Vec<String> =
+            folders.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
+        names.retain(|name| is_name(name) && name != DEFAULT);
+        names.sort_unstable();
+        names.insert(0, DEFAULT.to_owned());
+        names
+    }
+}
+
+/// Tells whether a folder can be a profile's: nothing that leads elsewhere can.
+fn is_name(name: &str) -> bool {
+    let plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
+    let starts = name.bytes().next().is_some_and(plain);
+    starts && name.len() <= NAME_BYTES_MAX && name.bytes().all(|byte| plain(byte) || b"_-".contains(&byte))
+}
+
+/// One profile's archive, and its index once a query asked for it.
+pub(crate) struct Profile {
+    archive: Archive,
+    options: Options,
+    wait: Duration,
+    engine: Mutex<Option<Arc<Engine>>>,
+}
+
+impl Profile {
+    /// Reads one consistent state of the archive, as far as `user` may see it.
+    pub(crate) fn read<T>(
+        &self,
+        user: Option<&str>,
+        mut read: impl FnMut(&Sight<'_>) -> afterthought::Result<T>,
+    ) -> afterthought::Result<T> {
+        self.archive.read(|view| read(&Sight::new(view, user)))
+    }
+
+    /// Brings the index up to date, and returns what there is to say about that. Waits for a while at
+    /// most; what is missing then is said by every page.
+    pub(crate) fn freshen(&self) -> afterthought::Result<Option<Warning>> {
+        self.over(|engine| Ok(engine.freshen(Level::Quick, self.wait, |_| {})?.warning()))
+    }
+
+    /// Answers a search from the last commit.
+    pub(crate) fn search(&self, request: SearchRequest) -> afterthought::Result<Page> {
+        self.over(|engine| engine.search(request))
+    }
+
+    fn over<T>(&self, work: impl FnOnce(&Engine) -> afterthought::Result<T>) -> afterthought::Result<T> {
+        let engine = self.engine()?;
+        let done = work(&engine);
+        // One that was mended or built again meanwhile is opened by the next call.
+        if done.as_ref().is_err_and(is_about_index) {
+            let taken = self.engine.lock().take_if(|open| Arc::ptr_eq(open, &engine));
+            drop(taken);
+        }
+        done
+    }
+
+    fn engine(&self) -> afterthought::Result<Arc<Engine>> {
+        let mut open = self.engine.lock();
+        if let Some(engine) = &*open {
+            return Ok(Arc::clone(engine));
+        }
+        let engine = Arc::new(Engine::open(&self.options)?);
+        *open = Some(Arc::clone(&engine));
+        Ok(engine)
+    }
+}
+
+fn is_about_index(error: &Error) -> bool {
+    matches!(
+        error.kind(),
+        ErrorKind::IndexMissing
+            | ErrorKind::IndexUnavailable
+            | ErrorKind::IndexIncompatible
+            | ErrorKind::IndexDamaged
+            | ErrorKind::Internal
+    )
+}
