@@ -97,20 +97,44 @@ async def check(call, tools):
     return page
 
 
+async def check_drop_in(server):
+    """Calls the tool of Hermes in its four modes."""
+    async with Client(stdio_client(server)) as client:
+        assert [tool.name for tool in (await client.list_tools()).tools] == ["session_search"]
+
+        async def answer(arguments, mode):
+            result = await client.call_tool("session_search", arguments)
+            assert not result.is_error and result.structured_content["mode"] == mode, result
+            assert json.loads(result.content[0].text) == result.structured_content, result
+            if TRANSCRIPT:
+                show("session_search", arguments, result)
+            return result.structured_content
+
+        found = (await answer({"query": "deploy", "limit": "2"}, "discover"))["results"][0]
+        thought = await answer({"query": "deploy", "include_reasoning": True, "limit": 1}, "discover")
+        assert thought["results"][0]["origin"], thought
+        around = {"session_id": found["session_id"], "around_message_id": found["match_message_id"]}
+        await answer(around, "scroll")
+        await answer({"session_id": found["session_id"]}, "read")
+        await answer({}, "browse")
+        missing = await client.call_tool("session_search", {"session_id": "none"})
+        assert missing.is_error and missing.structured_content["success"] is False, missing
+
+
 async def main(folder):
-    server = StdioServerParameters(
-        command=AFT, args=["mcp", "--archive", f"{folder}/state.db", "--index", f"{folder}/index"]
-    )
+    arguments = ["mcp", "--archive", f"{folder}/state.db", "--index", f"{folder}/index"]
+    server = StdioServerParameters(command=AFT, args=arguments)
     async with stdio_client(server) as streams, ClientSession(*streams) as session:
         hello = await session.initialize()
         page = await check(session.call_tool, (await session.list_tools()).tools)
     async with Client(stdio_client(server)) as client:
         await check(client.call_tool, (await client.list_tools()).tools)
         newest = client.protocol_version
+    await check_drop_in(StdioServerParameters(command=AFT, args=[*arguments, "--tools", "session_search"]))
     hit = page["results"][0]
     print(
         f"mcp client: {hello.server_info.name} {hello.server_info.version} by {hello.protocol_version}"
-        f" and {newest}; {len(TOOLS)} tools listed and called, every answer valid;"
+        f" and {newest}; {len(TOOLS)} tools and session_search listed and called, every answer valid;"
         f' "deploy" in {page["total"]["value"]} thoughts, the first #{hit["message_id"]}'
     )
 

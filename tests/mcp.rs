@@ -18,6 +18,8 @@ use serde_json::{Value, json};
 mod budgets;
 #[path = "mcp/client.rs"]
 mod client;
+#[path = "mcp/drop_in.rs"]
+mod drop_in;
 #[path = "mcp/hosts.rs"]
 mod hosts;
 #[path = "mcp/isolation.rs"]

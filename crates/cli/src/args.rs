@@ -574,7 +574,7 @@ pub(crate) struct Mcp {
     #[arg(long, value_name = "ID", value_parser = clap::builder::NonEmptyStringValueParser::new())]
     pub(crate) user: Option<String>,
     /// Offer these tools only, as a comma list [default: search_messages, search_reasoning, get_message,
-    /// get_session, list_sessions, index_status]
+    /// get_session, list_sessions, index_status]; session_search is that of Hermes
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     pub(crate) tools: Vec<String>,
     /// Print what this host's configuration needs to start the server, and where it goes; serve nothing

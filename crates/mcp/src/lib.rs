@@ -15,6 +15,7 @@ mod messages;
 mod search_messages;
 mod search_reasoning;
 mod server;
+mod session_search;
 
 use std::sync::Arc;
 
@@ -28,7 +29,7 @@ pub use budget::{json_tokens, tokens};
 pub use server::Tools;
 
 use engine::LazyEngine;
-use server::Server;
+use server::{Doors, Server};
 
 /// Serves one client over standard input and output until it closes standard input. Opens nothing
 /// before the first call. Fails as interrupted at Ctrl-C or SIGTERM, whose handler it sets for
@@ -38,12 +39,13 @@ pub fn serve_stdio(options: Options, tools: Tools) -> Result<()> {
     let runtime = runtime.enable_all().build().map_err(|error| failed(Box::new(error)))?;
     let stop = CancellationToken::new();
     stop_at_signals(stop.clone());
-    let engine = Arc::new(LazyEngine::new(options));
-    let served = runtime.block_on(serve(Server::new(Arc::clone(&engine), tools), stop));
+    let doors =
+        Arc::new(Doors { recall: session_search::recall(&options), engine: LazyEngine::new(options) });
+    let served = runtime.block_on(serve(Server::new(Arc::clone(&doors), tools), stop));
     // A read of standard input that is under way cannot be called off, so nobody waits for it.
     runtime.shutdown_background();
     // Here a sync under way commits what it has.
-    drop(engine);
+    drop(doors);
     served
 }
 

@@ -3,9 +3,10 @@
 use std::sync::{Arc, LazyLock};
 
 use afterthought::{Error, ErrorKind};
+use afterthought_hermes::Recall;
 use rmcp::model::{
-    CallToolRequestParams, CallToolResponse, ErrorData, Implementation, JsonObject, ListToolsResult,
-    PaginatedRequestParams, ServerCapabilities, ServerConfig, Tool,
+    CallToolRequestParams, CallToolResponse, CallToolResult, ErrorData, Implementation, JsonObject,
+    ListToolsResult, PaginatedRequestParams, ServerCapabilities, ServerConfig, Tool,
 };
 use rmcp::service::RequestContext;
 use rmcp::{RoleServer, ServerHandler};
@@ -13,12 +14,14 @@ use serde::Deserialize;
 
 use crate::answer::{Answer, answered, refused};
 use crate::engine::LazyEngine;
-use crate::{get_message, get_session, index_status, list_sessions, search_messages, search_reasoning};
+use crate::{
+    get_message, get_session, index_status, list_sessions, search_messages, search_reasoning, session_search,
+};
 
 const INSTRUCTIONS: &str = "Searches the archive in which an AI agent keeps its past sessions: search first, then \
     get_message or get_session to read on from a hit. What was \"thought\" was considered by the model and not said.";
 
-/// The contract is the code: what is listed, and what arguments are read by, is this file.
+/// The contract is the code: what is listed, and what arguments are read by, are these files.
 static TOOLS: LazyLock<Vec<Tool>> = LazyLock::new(|| {
     #[derive(Deserialize)]
     struct Contract {
@@ -26,7 +29,7 @@ static TOOLS: LazyLock<Vec<Tool>> = LazyLock::new(|| {
     }
     let contract: Contract =
         serde_json::from_str(include_str!("../../../schema/mcp.json")).expect("the file is constant");
-    contract.tools
+    contract.tools.into_iter().chain([session_search::TOOL.clone()]).collect()
 });
 
 /// The tools that a client is shown.
@@ -34,7 +37,7 @@ static TOOLS: LazyLock<Vec<Tool>> = LazyLock::new(|| {
 pub struct Tools(Vec<&'static Tool>);
 
 impl Tools {
-    /// Those that are shown unless others are asked for.
+    /// Those that are shown unless others are asked for: the one of another agent only by its name.
     pub const DEFAULT: [&str; 6] = [
         search_messages::NAME,
         search_reasoning::NAME,
@@ -71,14 +74,20 @@ impl Tools {
     }
 }
 
+/// What answers the tools.
+pub(crate) struct Doors {
+    pub(crate) engine: LazyEngine,
+    pub(crate) recall: Recall,
+}
+
 pub(crate) struct Server {
-    engine: Arc<LazyEngine>,
+    doors: Arc<Doors>,
     tools: Tools,
 }
 
 impl Server {
-    pub(crate) fn new(engine: Arc<LazyEngine>, tools: Tools) -> Self {
-        Self { engine, tools }
+    pub(crate) fn new(doors: Arc<Doors>, tools: Tools) -> Self {
+        Self { doors, tools }
     }
 }
 
@@ -103,20 +112,21 @@ impl ServerHandler for Server {
         _context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
         let tool = self.tools.get(&request.name).map_err(|why| ErrorData::invalid_params(why, None))?;
-        let (engine, given) = (Arc::clone(&self.engine), request.arguments.unwrap_or_default());
-        let answer = tokio::task::spawn_blocking(move || call(&engine, tool, given)).await;
-        let answer = answer.unwrap_or_else(|panic| {
-            Err(Error::new(ErrorKind::Internal, "call", &request.name).because(panic))
-        });
-        Ok(match answer {
-            Ok(answer) => answered(answer),
-            Err(error) => refused(&error),
-        }
-        .into())
+        let (doors, given) = (Arc::clone(&self.doors), request.arguments.unwrap_or_default());
+        let answer = tokio::task::spawn_blocking(move || call(&doors, tool, given)).await;
+        let failed = |panic| refused(&Error::new(ErrorKind::Internal, "call", &request.name).because(panic));
+        Ok(answer.unwrap_or_else(failed).into())
     }
 }
 
-fn call(engine: &LazyEngine, tool: &Tool, given: JsonObject) -> afterthought::Result<Answer> {
+fn call(doors: &Doors, tool: &Tool, given: JsonObject) -> CallToolResult {
+    if tool.name == session_search::NAME {
+        return session_search::call(&doors.recall, &given);
+    }
+    own(&doors.engine, tool, given).map_or_else(|error| refused(&error), answered)
+}
+
+fn own(engine: &LazyEngine, tool: &Tool, given: JsonObject) -> afterthought::Result<Answer> {
     let schema = &tool.input_schema;
     match &*tool.name {
         search_messages::NAME => search_messages::call(engine, schema, given),
