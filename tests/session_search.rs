@@ -118,6 +118,18 @@ fn town() -> Fixture {
 }
 
 #[test]
+fn many_threads_may_ask_one_tool() {
+    let fixture = town();
+    let tool = Tool::of(&fixture);
+    let expected = tool.sessions(json!({"query": "granite line"}));
+    std::thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(|| assert_eq!(tool.sessions(json!({"query": "granite line"})), expected));
+        }
+    });
+}
+
+#[test]
 fn the_mode_is_what_is_given() {
     let fixture = town();
     let tool = Tool::of(&fixture);
