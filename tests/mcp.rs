@@ -322,7 +322,7 @@ fn arguments_that_do_not_fit_are_refused_by_name_and_with_what_would() {
         (json!({"queries": ["x"], "sort": "newest"}), &["sort", "relevance"]),
         (json!({"queries": ["x"], "offset": 91}), &["offset", "100"]),
         (json!({"query": "x", "in": ["thought"], "include_reasoning": false}), &["include_reasoning", "in"]),
-        (json!({"query": "x", "max_tokens": 199}), &["max_tokens", "200 to 20000, not 199"]),
+        (json!({"query": "x", "max_tokens": 599}), &["max_tokens", "600 to 20000, not 599"]),
     ];
     for (arguments, pieces) in cases {
         check_refused(&client.call(&arguments), ErrorKind::Usage, pieces);

@@ -80,7 +80,7 @@ fn every_tool_keeps_to_its_budget_on_a_hoard() {
     ];
     for (name, arguments) in calls {
         let mut before = 0;
-        for max_tokens in [200, 300, 700, 2_500, 20_000] {
+        for max_tokens in [600, 700, 1_000, 2_500, 20_000] {
             let mut arguments = arguments.clone();
             arguments["max_tokens"] = json!(max_tokens);
             let result = client.call_tool(name, &arguments);

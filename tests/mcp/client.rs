@@ -188,4 +188,14 @@ fn check_budget(name: &str, arguments: &Value, result: &Value) {
     assert!(of_structured <= most, "{name} {arguments}: {of_structured} of {most} tokens\n{structured:#}");
     let is_said = text.contains("to keep to max_tokens");
     assert_eq!(is_said, !truncated.is_null(), "{name} {arguments}: {truncated}\n{text}");
+    // Whoever reads on from an answer that shows nothing would get the same again.
+    for (list, left_out) in
+        [("results", "hits_left_out"), ("messages", "messages_left_out"), ("sessions", "sessions_left_out")]
+    {
+        let is_empty = structured[list].as_array().is_some_and(Vec::is_empty);
+        assert!(
+            !is_empty || truncated[left_out].as_u64() <= Some(0),
+            "{name} {arguments}: nothing is shown\n{text}"
+        );
+    }
 }

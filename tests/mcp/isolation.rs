@@ -3,6 +3,7 @@
 //! word is, and so scores and how far to trust them, is the whole archive's.
 
 use afterthought::ErrorKind;
+use afterthought::limits::QUERY_FORMS_MAX;
 use afterthought_tests::Fixture;
 use afterthought_tools::archive::{Message, Session, Shape};
 use serde_json::{Value, json};
@@ -287,4 +288,39 @@ fn a_row_of_another_person_is_not_counted_as_behind() {
     let next = json!({"query": "anchor", "limit": 1, "cursor": first["next_cursor"]});
     let page = client.page(&next);
     assert_eq!((&page["index"]["state"], &page["index"]["rows_behind"]), (&json!("ready"), &json!(0)));
+}
+
+/// More of somebody else's words and sessions than a search looks at.
+#[test]
+fn what_others_have_much_of_hides_nothing_of_ones_own() {
+    let fixture = Fixture::with(Shape::V30, |writer| {
+        let session = |id: &str, user: &str| Session { user_id: Some(user.to_owned()), ..Session::new(id) };
+        writer.session(&session("20260101_a", "ada"))?;
+        writer.message("20260101_a", &Message::user("zqada"))?;
+        for number in 0..=QUERY_FORMS_MAX {
+            let id = format!("20260101_bob{number}");
+            writer.session(&session(&id, "bob"))?;
+            for _ in 0..2 {
+                writer.message(&id, &Message::user(&format!("zqbob{number}")))?;
+            }
+        }
+        Ok(())
+    });
+    let mut client = Client::with(&fixture, &["--user", "ada"]);
+    for query in ["zq*", "20260101_"] {
+        let page = client.page(&json!({"query": query}));
+        assert_eq!(page["total"]["value"], 1, "{query}: {page:#}");
+        assert_eq!(page["results"][0]["session_id"], "20260101_a", "{query}: {page:#}");
+        assert_eq!(page["warnings"], json!([]), "{query}");
+    }
+    for query in ["zqb*", "20260101_bob"] {
+        let page = client.page(&json!({"query": query}));
+        assert_eq!(page["total"]["value"], 0, "{query}: {page:#}");
+        assert!(
+            !page.to_string().contains("1025") && !page.to_string().contains("2050"),
+            "{query}: {page:#}"
+        );
+    }
+    let everybody = Client::of(&fixture).page(&json!({"query": "zq*"}));
+    assert_eq!(everybody["warnings"][0]["kind"], "forms-cut", "{everybody:#}");
 }

@@ -82,6 +82,10 @@ pub const SEARCH_WALL_MS_MAX: u64 = 10_000;
 pub const READERS_DEFAULT: usize = 2;
 /// Documents that a thread keeps for the second pass of a search at most: 24 bytes each.
 pub const KEPT_DOCS_MAX: usize = 1_000_000;
+/// Values that one filter lists at most: each is compared with every session.
+pub const FILTER_VALUES_MAX: usize = 1_000;
+/// Unknown values of one filter that are named, with what is near them.
+pub const FILTER_UNKNOWN_NAMED_MAX: usize = 8;
 /// Threads that share one search at most, where it reads many postings.
 pub const SEARCH_THREADS_MAX: usize = 4;
 
@@ -160,7 +164,7 @@ pub const NEAREST_COMPARED_MAX: usize = 200_000;
 /// Tokens that an answer to an agent may take, as text, when the agent names no number.
 pub const ANSWER_TOKENS_DEFAULT: usize = 3_000;
 /// The least that an agent may ask for.
-pub const ANSWER_TOKENS_MIN: usize = 200;
+pub const ANSWER_TOKENS_MIN: usize = 600;
 /// The most.
 pub const ANSWER_TOKENS_MAX: usize = 20_000;
 /// What the structured form of such an answer may take above it, for names and punctuation.

@@ -68,8 +68,11 @@ fn fit(schema: &Value, value: Value) -> std::result::Result<Value, String> {
         }
         ("integer", Value::Number(number)) => {
             let (least, most) = (&schema["minimum"], &schema["maximum"]);
-            let fits = number.as_u64().is_some_and(|n| least.as_u64() <= Some(n) && Some(n) <= most.as_u64());
-            if fits { Ok(number.into()) } else { Err(format!("must be {least} to {most}, not {number}")) }
+            let whole = number.as_u64().or_else(|| whole(number.as_f64()?));
+            match whole.filter(|n| least.as_u64() <= Some(*n) && Some(*n) <= most.as_u64()) {
+                Some(whole) => Ok(whole.into()),
+                None => Err(format!("must be {least} to {most}, not {number}")),
+            }
         }
         ("string", Value::String(text)) => match schema["enum"].as_array() {
             Some(names) if !names.iter().any(|name| *name == text) => {
@@ -81,6 +84,16 @@ fn fit(schema: &Value, value: Value) -> std::result::Result<Value, String> {
         ("boolean", Value::Bool(flag)) => Ok(flag.into()),
         (_, value) => Err(format!("must be {}, not {value}", in_words(kind))),
     }
+}
+
+/// Reads 5.0, which is an integer to JSON Schema and to some clients.
+fn whole(number: f64) -> Option<u64> {
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "small and whole, as was asked"
+    )]
+    (number.fract() == 0.0 && (0.0..1e15).contains(&number)).then_some(number as u64)
 }
 
 /// Takes a value out of the quotes that models put around it: "5" for 5, "thought" for a list of one.

@@ -238,7 +238,14 @@ fn as_text(page: &Page, merged: Option<&Merges>, cut: &Cut, budget: Budget) -> S
         text.push('\n');
     }
     if to > page.offset && (to as u64) < page.total.value {
-        text += &format!("\nmore with offset {to}");
+        let left = if merged.is_none() { page.limit } else { QUERY_MERGED_HITS.saturating_sub(to) };
+        text += &match left {
+            0 => format!(
+                "\nno more than {QUERY_MERGED_HITS} of merged queries; ask them one by one for the rest"
+            ),
+            left if left < page.limit => format!("\nmore with offset {to} and limit {left}"),
+            _ => format!("\nmore with offset {to}"),
+        };
         if let Some(cursor) = &page.next_cursor {
             text += &format!(", or without gap or repetition with cursor {cursor}");
         }

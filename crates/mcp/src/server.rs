@@ -55,7 +55,7 @@ impl Tools {
         }
         let (all, mut tools) = (Self(TOOLS.iter().collect()), Vec::new());
         for name in names {
-            let tool = all.get(name.as_ref());
+            let tool = all.get(name.as_ref().trim());
             let tool = tool.map_err(|why| Error::new(ErrorKind::Usage, "offer", "tools").because(why))?;
             // A client cannot tell two of one name apart.
             if !tools.iter().any(|known: &&Tool| known.name == tool.name) {

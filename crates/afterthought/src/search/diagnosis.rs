@@ -96,7 +96,7 @@ pub(super) fn diagnose(
     }
     let mut plan = Plan::of(query, request, reading);
     let dictionaries = Dictionaries::of(snapshot);
-    plan.expand(&dictionaries)?;
+    plan.expand(&dictionaries, filter)?;
     let ranked = Ranked::of(&dictionaries, &plan, Order::of(snapshot, request)?, request)?;
     let mut diagnosis = Diagnosis { hidden_current: outcome.current, ..Diagnosis::default() };
     let mut warnings = Vec::new();
@@ -188,7 +188,7 @@ fn elsewhere(asked: &Asked<'_>, reading: Reading, filter: &Filter) -> Result<Vec
         let request = SearchRequest { origins: vec![origin], ..request.clone() };
         let mut plan = Plan::of(query, &request, reading);
         let dictionaries = Dictionaries::of(snapshot);
-        plan.expand(&dictionaries)?;
+        plan.expand(&dictionaries, filter)?;
         let ranked = Ranked::of(&dictionaries, &plan, Order::of(snapshot, &request)?, &request)?;
         let mut watch = Watch { facets: FacetCounts::of(&[Facet::Role]), ..Watch::default() };
         count(asked, &ranked, &anyone, &mut watch)?;

@@ -9,6 +9,7 @@ use tantivy::{DocId, SegmentReader, Term};
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::index::{BLOCK_DOCS, Bits, Block, NO_TIME, SegmentColumns, Snapshot, Times, failed, flag};
+use crate::limits::FILTER_UNKNOWN_NAMED_MAX;
 use crate::model::{Field, Warning};
 
 use super::lineage::{Link, conversation};
@@ -117,6 +118,11 @@ impl Filter {
         let ord = usize::try_from(session_ord).ok();
         let unknown = if self.is_confined { cause::FOREIGN } else { cause::SESSIONS };
         ord.and_then(|ord| sessions.get(ord)).copied().unwrap_or(unknown)
+    }
+
+    /// Tells whether there is anything that the request may not know of.
+    pub(super) fn is_confined(&self) -> bool {
+        self.is_confined
     }
 
     /// Tells whether a session is one that the request may not know of.
@@ -234,11 +240,17 @@ fn link(row: &Row) -> Link<'_> {
 fn unknown(snapshot: &Snapshot, table: &[Row], filters: &Filters) -> Result<Vec<Warning>> {
     let mut warnings = Vec::new();
     let mut check = |what: &str, wanted: &[String], known: &[Arc<str>]| {
-        for value in wanted.iter().filter(|value| !known.iter().any(|known| **known == ***value)) {
+        let mut unknown = wanted.iter().filter(|value| !known.iter().any(|known| **known == ***value));
+        for value in unknown.by_ref().take(FILTER_UNKNOWN_NAMED_MAX) {
             let near = nearest(value, known.iter().map(|known| &**known));
             let near =
                 if near.is_empty() { String::new() } else { format!("; near it: {}", near.join(", ")) };
             let message = format!("the archive has no {what} \"{value}\"{near}");
+            warnings.push(Warning::new("unknown-filter", message));
+        }
+        let more = unknown.count();
+        if more > 0 {
+            let message = format!("the archive has none of {more} more values of {what} either");
             warnings.push(Warning::new("unknown-filter", message));
         }
     };

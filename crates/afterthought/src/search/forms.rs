@@ -17,7 +17,9 @@ use crate::limits::{QUERY_FORMS_COMPARED_MAX, QUERY_FORMS_MAX};
 use crate::model::{Field, Warning};
 use crate::text::Inflection;
 
+use super::collect::any;
 use super::dictionaries::Dictionaries;
+use super::filter::Filter;
 use super::plan::{List, Plan, Sought};
 
 /// What one more edit leaves of a form's weight.
@@ -51,15 +53,15 @@ pub(super) struct Forms {
 }
 
 impl Plan {
-    /// Looks up what patterns stand for in a snapshot.
-    pub(super) fn expand(&mut self, dictionaries: &Dictionaries<'_>) -> Result<()> {
+    /// Looks up what patterns stand for in a snapshot, of what the request may know of.
+    pub(super) fn expand(&mut self, dictionaries: &Dictionaries<'_>, filter: &Filter) -> Result<()> {
         let snapshot = dictionaries.snapshot;
         let searched: Vec<Field> = self.fields.iter().map(|(field, _)| *field).collect();
         let mut cuts = Vec::new();
         for (number, list) in self.lists.iter_mut().chain(&mut self.excluded).enumerate() {
             let Sought::Pattern(label, pattern) = &list.sought else { continue };
             if let Pattern::Session(part) = pattern {
-                let (sessions, all) = sessions(snapshot, part)?;
+                let (sessions, all) = sessions(snapshot, part, filter)?;
                 if sessions.len() < all {
                     let shown = sessions.len();
                     cuts.push(format!("{label} stands in the ids of {all} sessions; {shown} were searched"));
@@ -69,12 +71,11 @@ impl Plan {
             }
             let fields: Vec<Field> =
                 searched.iter().copied().filter(|field| list.fields.holds(*field)).collect();
-            let Expansion { forms, all, compared } = gather(dictionaries, &fields, pattern)?;
-            if forms.len() < all {
-                cuts.push(format!(
-                    "{label} stands for {all} words; the {} most frequent were searched",
-                    forms.len()
-                ));
+            let Expansion { forms, more, compared } = gather(dictionaries, &fields, pattern, filter)?;
+            if let Some(more) = more {
+                let (shown, all) =
+                    (forms.len(), more.map_or_else(|| "more".to_owned(), |all| all.to_string()));
+                cuts.push(format!("{label} stands for {all} words; the {shown} most frequent were searched"));
             }
             if compared >= QUERY_FORMS_COMPARED_MAX {
                 cuts.push(format!(
@@ -103,14 +104,19 @@ impl Plan {
 struct Expansion {
     /// The most frequent words, with their weights.
     forms: Vec<(String, f32)>,
-    /// How many words there are.
-    all: usize,
+    /// There are more: how many in all, where that may be told.
+    more: Option<Option<usize>>,
     /// How many were looked at to find them.
     compared: usize,
 }
 
 /// Looks up what a pattern stands for.
-fn gather(dictionaries: &Dictionaries<'_>, fields: &[Field], pattern: &Pattern) -> Result<Expansion> {
+fn gather(
+    dictionaries: &Dictionaries<'_>,
+    fields: &[Field],
+    pattern: &Pattern,
+    filter: &Filter,
+) -> Result<Expansion> {
     let mut compared = 0;
     let mut found: HashMap<String, Found> = HashMap::new();
     let mut forms = None;
@@ -156,15 +162,27 @@ fn gather(dictionaries: &Dictionaries<'_>, fields: &[Field], pattern: &Pattern) 
         }
     }
     let all = found.len();
+    let is_typed = |word: &str| matches!(pattern, Pattern::Word(typed, _) if typed == word);
     let mut forms: Vec<(String, Found)> = found.into_iter().collect();
     forms.sort_unstable_by(|(a, found_a), (b, found_b)| {
         found_b.documents.cmp(&found_a.documents).then_with(|| a.cmp(b))
     });
-    forms.truncate(QUERY_FORMS_MAX);
+    let more = if filter.is_confined() {
+        let knows = |word: &str| {
+            let mut fields = fields.iter();
+            any(std::iter::from_fn(|| {
+                fields.next().map(|field| filter.knows_word(dictionaries.snapshot, *field, word))
+            }))
+        };
+        keep_known(&mut forms, |word| if is_typed(word) { Ok(true) } else { knows(word) })?.then_some(None)
+    } else {
+        forms.truncate(QUERY_FORMS_MAX);
+        (forms.len() < all).then_some(Some(all))
+    };
     // The word itself was not walked over, and is looked up when it is needed.
     // Of a walk that was cut short some entries are missing.
     let is_whole = compared < QUERY_FORMS_COMPARED_MAX;
-    let is_walked = |word: &str| is_whole && !matches!(pattern, Pattern::Word(typed, _) if typed == word);
+    let is_walked = |word: &str| is_whole && !is_typed(word);
     for (word, found) in forms.iter().filter(|(word, _)| is_walked(word)) {
         for field in fields {
             let of_field = found.entries.iter().filter(|(of, ..)| of == field);
@@ -176,15 +194,41 @@ fn gather(dictionaries: &Dictionaries<'_>, fields: &[Field], pattern: &Pattern) 
         }
     }
     let forms = forms.into_iter().map(|(word, found)| (word, found.weight)).collect();
-    Ok(Expansion { forms, all, compared })
+    Ok(Expansion { forms, more, compared })
+}
+
+/// Keeps the first words that the request may know of, as many as a search takes. Tells whether there are
+/// more of them; of others it says nothing.
+fn keep_known(forms: &mut Vec<(String, Found)>, knows: impl Fn(&str) -> Result<bool>) -> Result<bool> {
+    let mut known = Vec::new();
+    for form in std::mem::take(forms) {
+        if !knows(&form.0)? {
+            continue;
+        }
+        if known.len() == QUERY_FORMS_MAX {
+            *forms = known;
+            return Ok(true);
+        }
+        known.push(form);
+    }
+    *forms = known;
+    Ok(false)
 }
 
 /// Returns the sessions whose ids hold a text, those whose ids sort last, and how many there are.
-fn sessions(snapshot: &Snapshot, part: &str) -> Result<(Vec<TantivyTerm>, usize)> {
-    let holding = snapshot.session_ids_holding(part)?;
-    let all = holding.len();
-    let terms = holding.into_iter().rev().take(QUERY_FORMS_MAX).map(|id| snapshot.fields().session_term(id));
-    Ok((terms.collect(), all))
+fn sessions(snapshot: &Snapshot, part: &str, filter: &Filter) -> Result<(Vec<TantivyTerm>, usize)> {
+    let (mut terms, mut all) = (Vec::new(), 0);
+    for id in snapshot.session_ids_holding(part)?.into_iter().rev() {
+        let term = snapshot.fields().session_term(id);
+        if filter.is_confined() && !filter.knows(snapshot, &term)? {
+            continue;
+        }
+        all += 1;
+        if terms.len() < QUERY_FORMS_MAX {
+            terms.push(term);
+        }
+    }
+    Ok((terms, all))
 }
 
 struct Found {

@@ -3,7 +3,7 @@
 use serde::Deserialize;
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::limits::{BOOST_MAX, PAGE_DEPTH_MAX, PAGE_HITS_DEFAULT, PAGE_HITS_MAX};
+use crate::limits::{BOOST_MAX, FILTER_VALUES_MAX, PAGE_DEPTH_MAX, PAGE_HITS_DEFAULT, PAGE_HITS_MAX};
 use crate::model::{Field, Origin};
 
 use super::facets::Facet;
@@ -175,8 +175,23 @@ pub struct Filters {
 }
 
 impl Filters {
-    /// Checks what must stand together. Fails with what is missing.
+    /// Checks what must stand together, and how much there is of it. Fails with what is missing or too much.
     pub(super) fn check(&self) -> Result<()> {
+        let lists = [
+            ("role", &self.roles),
+            ("source", &self.sources),
+            ("source", &self.exclude_sources),
+            ("session", &self.sessions),
+            ("session", &self.exclude_sessions),
+            ("user", &self.users),
+            ("model", &self.models),
+            ("branch", &self.branches),
+            ("tool", &self.tools),
+        ];
+        if let Some((name, list)) = lists.into_iter().find(|(_, list)| list.len() > FILTER_VALUES_MAX) {
+            return Err(Error::new(ErrorKind::Usage, "filter by", name)
+                .because(format!("{} values are given, and {FILTER_VALUES_MAX} is the most", list.len())));
+        }
         if self.branches.is_empty() || self.workspace.is_some() {
             return Ok(());
         }

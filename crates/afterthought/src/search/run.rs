@@ -112,7 +112,7 @@ fn answer(asked: &Asked<'_>, fetch: Fetch<'_>, reading: Reading, filter: &mut Fi
     let request = asked.request;
     let mut plan = Plan::of(asked.query, request, reading);
     let dictionaries = Dictionaries::of(asked.snapshot);
-    plan.expand(&dictionaries)?;
+    plan.expand(&dictionaries, filter)?;
     let order = Order::of(asked.snapshot, request)?;
     let ranked = Ranked::of(&dictionaries, &plan, order, request)?;
     let mut work = Work::default();
