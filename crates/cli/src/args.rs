@@ -373,6 +373,10 @@ pub(crate) struct Serve {
     /// The file of the token that every request but /healthz must bring [env: AFTERTHOUGHT_TOKEN, the token itself]
     #[arg(long, value_name = "FILE")]
     pub(crate) token_file: Option<PathBuf>,
+    /// Answer as if the archive held the sessions of this person and nothing else; by the id that the
+    /// archive records
+    #[arg(long, value_name = "ID", value_parser = clap::builder::NonEmptyStringValueParser::new())]
+    pub(crate) user: Option<String>,
     /// Names by which the server may be asked, beside its address and localhost; comma list
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     pub(crate) allow_host: Vec<String>,

@@ -12,7 +12,8 @@ const TOKEN: &str = "AFTERTHOUGHT_TOKEN";
 pub(crate) fn run(global: &Global, args: &Serve) -> Result<u8, Failure> {
     let settings =
         Settings { token: token(args)?, hosts: args.allow_host.clone(), ..Settings::new(args.listen) };
-    let options = paths::options(global)?;
+    let mut options = paths::options(global)?;
+    options.user.clone_from(&args.user);
     let archive = options.archive.display().to_string();
     let server = Server::start(options, settings)?;
     let stop = server.stop();

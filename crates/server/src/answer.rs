@@ -45,7 +45,7 @@ impl IntoResponse for Refusal {
     }
 }
 
-/// Returns the status of a kind of error; `schema/errors.json` states the same.
+/// Returns the status of a kind of error.
 pub(crate) fn status(kind: ErrorKind) -> StatusCode {
     match kind {
         ErrorKind::Usage | ErrorKind::CursorInvalid | ErrorKind::CursorMismatch => StatusCode::BAD_REQUEST,

@@ -31,8 +31,7 @@ pub(crate) fn start(
     served: Arc<Served>,
     stop: CancellationToken,
 ) -> Result<JoinHandle<()>> {
-    let failed =
-        |error: std::io::Error| Error::new(ErrorKind::Internal, "serve", "HTTP").because(error);
+    let failed = |error: std::io::Error| Error::new(ErrorKind::Internal, "serve", "HTTP").because(error);
     // Answers are written here and compressed; what blocks has threads of its own.
     let mut runtime = tokio::runtime::Builder::new_multi_thread();
     let runtime = runtime.worker_threads(2).thread_name("aft-http").enable_all().build().map_err(failed)?;
@@ -85,8 +84,7 @@ async fn speak(stream: TcpStream, router: Router, stop: CancellationToken) {
         .header_read_timeout(Duration::from_millis(SERVE_HEAD_MS_MAX))
         .max_headers(SERVE_HEADERS_MAX)
         .max_buf_size(SERVE_HEAD_BYTES_MAX);
-    let mut connection =
-        pin!(http.serve_connection(TokioIo::new(stream), TowerToHyperService::new(router)));
+    let mut connection = pin!(http.serve_connection(TokioIo::new(stream), TowerToHyperService::new(router)));
     let ended = tokio::select! {
         ended = connection.as_mut() => Some(ended),
         () = stop.cancelled() => None,
@@ -101,6 +99,10 @@ async fn speak(stream: TcpStream, router: Router, stop: CancellationToken) {
     };
     if let Ok(Err(error)) = ended {
         // Clients come and go; what they sent is not repeated here.
-        tracing::debug!(incomplete = error.is_incomplete_message(), timeout = error.is_timeout(), "a connection broke");
+        tracing::debug!(
+            incomplete = error.is_incomplete_message(),
+            timeout = error.is_timeout(),
+            "a connection broke"
+        );
     }
 }

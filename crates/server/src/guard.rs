@@ -61,7 +61,9 @@ fn check(settings: &Settings, request: &Request) -> Result<(), Refusal> {
         let message = format!("read the address: it is longer than {SERVE_URL_BYTES_MAX} bytes");
         return Err(Refusal::http(StatusCode::URI_TOO_LONG, message, "ask with fewer words"));
     }
-    if headers.contains_key(TRANSFER_ENCODING) || headers.get(CONTENT_LENGTH).is_some_and(|length| length != "0") {
+    if headers.contains_key(TRANSFER_ENCODING)
+        || headers.get(CONTENT_LENGTH).is_some_and(|length| length != "0")
+    {
         let hint = "send parameters in the address";
         return Err(Refusal::http(StatusCode::PAYLOAD_TOO_LARGE, "read the request: it has a body", hint));
     }
@@ -76,7 +78,11 @@ fn check(settings: &Settings, request: &Request) -> Result<(), Refusal> {
     }
     if uri.path() != HEALTH && !has_token(settings, headers) {
         let hint = "send the token that the server was started with as Authorization: Bearer TOKEN";
-        return Err(Refusal::http(StatusCode::UNAUTHORIZED, "read Authorization: the token is not there", hint));
+        return Err(Refusal::http(
+            StatusCode::UNAUTHORIZED,
+            "read Authorization: the token is not there",
+            hint,
+        ));
     }
     Ok(())
 }
@@ -120,14 +126,17 @@ fn is_foreign(headers: &HeaderMap, host: &Authority) -> bool {
     if !headers.get_all(ORIGIN).iter().all(is_own) {
         return true;
     }
-    let says = |name: &str, values: &[&str]| headers.get(name).is_some_and(|value| values.iter().any(|known| value == known));
+    let says = |name: &str, values: &[&str]| {
+        headers.get(name).is_some_and(|value| values.iter().any(|known| value == known))
+    };
     says("sec-fetch-site", &["cross-site", "same-site"]) && !says("sec-fetch-mode", &["navigate"])
 }
 
 fn has_token(settings: &Settings, headers: &HeaderMap) -> bool {
     let Some(token) = &settings.token else { return true };
     let brought = headers.get(AUTHORIZATION).map(HeaderValue::as_bytes);
-    let Some((scheme, brought)) = brought.and_then(|brought| brought.split_at_checked("Bearer ".len())) else {
+    let Some((scheme, brought)) = brought.and_then(|brought| brought.split_at_checked("Bearer ".len()))
+    else {
         return false;
     };
     scheme.eq_ignore_ascii_case(b"Bearer ") && token.is(brought)

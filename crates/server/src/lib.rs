@@ -15,9 +15,11 @@ use std::net::{SocketAddr, TcpListener};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
+use std::time::Duration;
 
 use afterthought::limits::{
     SEARCH_QUEUE_MAX, SERVE_CONNECTIONS_MAX, SERVE_RUNNING_MAX, SERVE_RUNNING_MIN, SERVE_TOKEN_BYTES_MIN,
+    SERVE_TURN_MS_MAX,
 };
 use afterthought::{Engine, Error, ErrorKind, Event, Options, Result, follow};
 use subtle::ConstantTimeEq;
@@ -40,6 +42,8 @@ pub struct Settings {
     pub running: usize,
     /// Requests that may wait for their turn; one more is refused as busy.
     pub waiting: usize,
+    /// Longest time that a request waits for its turn.
+    pub turn: Duration,
     /// Connections at a time; further ones wait.
     pub connections: usize,
 }
@@ -55,6 +59,7 @@ impl Settings {
             hosts: Vec::new(),
             running: cores.clamp(SERVE_RUNNING_MIN, SERVE_RUNNING_MAX),
             waiting: SEARCH_QUEUE_MAX,
+            turn: Duration::from_millis(SERVE_TURN_MS_MAX),
             connections: SERVE_CONNECTIONS_MAX,
         }
     }
@@ -99,6 +104,12 @@ impl std::fmt::Debug for Token {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("Token")
     }
+}
+
+/// Returns the status of HTTP that a kind of error is answered with; `schema/errors.json` states the same.
+#[must_use]
+pub fn status_of(kind: ErrorKind) -> u16 {
+    answer::status(kind).as_u16()
 }
 
 /// A server under way. Dropped, it ends in good order.

@@ -61,7 +61,9 @@ impl Metrics {
         head(&mut text, "afterthought_http_requests_total", "counter", "Requests by route and status.");
         for (route, counted) in &*routes {
             for (status, count) in &counted.statuses {
-                text += &format!("afterthought_http_requests_total{{route=\"{route}\",status=\"{status}\"}} {count}\n");
+                text += &format!(
+                    "afterthought_http_requests_total{{route=\"{route}\",status=\"{status}\"}} {count}\n"
+                );
             }
         }
         let name = "afterthought_http_request_seconds";
@@ -82,7 +84,11 @@ impl Metrics {
         gauge("afterthought_index_rows_behind", "Rows of the archive that are not in it.", index.rows_behind);
         let synced_ms = index.last_sync.as_deref().and_then(|time| bound_ms(time, 0)).unwrap_or(0);
         let synced_s = u64::try_from(synced_ms / 1_000).unwrap_or(0);
-        gauge("afterthought_last_sync_timestamp_seconds", "When the last commit was made; 0 before it.", synced_s);
+        gauge(
+            "afterthought_last_sync_timestamp_seconds",
+            "When the last commit was made; 0 before it.",
+            synced_s,
+        );
         text
     }
 }
@@ -99,5 +105,6 @@ fn push_histogram(text: &mut String, name: &str, route: &str, counted: &Route) {
     }
     let (count, seconds) = (counted.count, counted.seconds);
     *text += &format!("{name}_bucket{{route=\"{route}\",le=\"+Inf\"}} {count}\n");
-    *text += &format!("{name}_sum{{route=\"{route}\"}} {seconds}\n{name}_count{{route=\"{route}\"}} {count}\n");
+    *text +=
+        &format!("{name}_sum{{route=\"{route}\"}} {seconds}\n{name}_count{{route=\"{route}\"}} {count}\n");
 }

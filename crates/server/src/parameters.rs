@@ -22,7 +22,8 @@ pub(crate) fn read<T: DeserializeOwned>(route: &str, query: Option<&str>) -> Res
         let name = parameter["name"].as_str().unwrap_or_default();
         let (schema, texts) = (&parameter["schema"], given.remove(name).unwrap_or_default());
         let value = fit(schema, &texts, name == "q").map_err(|why| {
-            wrong(name, why).hint(format!("{name}: {}", parameter["description"].as_str().unwrap_or_default()))
+            wrong(name, why)
+                .hint(format!("{name}: {}", parameter["description"].as_str().unwrap_or_default()))
         })?;
         read.insert(name.to_owned(), value.unwrap_or_else(|| schema["default"].clone()));
     }
@@ -30,7 +31,10 @@ pub(crate) fn read<T: DeserializeOwned>(route: &str, query: Option<&str>) -> Res
         let names: Vec<&String> = read.keys().collect();
         let hint = match names.as_slice() {
             [] => "this address takes no parameters".to_owned(),
-            names => format!("parameters: {}", names.iter().map(|name| name.as_str()).collect::<Vec<_>>().join(", ")),
+            names => format!(
+                "parameters: {}",
+                names.iter().map(|name| name.as_str()).collect::<Vec<_>>().join(", ")
+            ),
         };
         return Err(wrong(unknown, "no such parameter").hint(hint));
     }
@@ -72,7 +76,11 @@ fn fit_one(schema: &Value, text: &str) -> std::result::Result<Value, String> {
         "number" => {
             let number: f64 = text.parse().map_err(|_| format!("\"{text}\" is no number"))?;
             let bounds = least.as_f64().unwrap_or(f64::MIN)..=most.as_f64().unwrap_or(f64::MAX);
-            if bounds.contains(&number) { Ok(number.into()) } else { Err(format!("must be {least} to {most}, not {number}")) }
+            if bounds.contains(&number) {
+                Ok(number.into())
+            } else {
+                Err(format!("must be {least} to {most}, not {number}"))
+            }
         }
         "boolean" => match text {
             "true" | "1" => Ok(true.into()),

@@ -3,11 +3,11 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use afterthought::limits::SERVE_TURN_MS_MAX;
 use afterthought::{Error, ErrorKind, Result};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 pub(crate) struct Queue {
+    wait: Duration,
     running: usize,
     all: usize,
     /// Of those who wait and those whose turn it is.
@@ -22,10 +22,10 @@ pub(crate) struct Turn {
 }
 
 impl Queue {
-    pub(crate) fn new(running: usize, waiting: usize) -> Self {
+    pub(crate) fn new(running: usize, waiting: usize, wait: Duration) -> Self {
         let all = running + waiting;
         let (places, turns) = (Semaphore::new(all), Semaphore::new(running));
-        Self { running, all, places: Arc::new(places), turns: Arc::new(turns) }
+        Self { wait, running, all, places: Arc::new(places), turns: Arc::new(turns) }
     }
 
     /// Waits for a turn. Fails as busy where the line is full, or the wait too long. Whoever stops waiting
@@ -34,7 +34,7 @@ impl Queue {
         let place = Arc::clone(&self.places).try_acquire_owned();
         let place = place.map_err(|_| busy("too many requests wait already"))?;
         let turn = Arc::clone(&self.turns).acquire_owned();
-        match tokio::time::timeout(Duration::from_millis(SERVE_TURN_MS_MAX), turn).await {
+        match tokio::time::timeout(self.wait, turn).await {
             Ok(turn) => Ok(Turn { _turn: turn.expect("nobody closes the semaphore"), _place: place }),
             Err(_) => Err(busy("its turn did not come in time")),
         }

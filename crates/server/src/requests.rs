@@ -34,7 +34,9 @@ impl Span {
 
     fn bounds(&self) -> Result<(Option<i64>, Option<i64>)> {
         let bound = |name: &str, text: &Option<String>| {
-            let ms = text.as_deref().map(|text| bound_now(text).map_err(|why| wrong(name, format!("\"{text}\" is {why}"))));
+            let ms = text
+                .as_deref()
+                .map(|text| bound_now(text).map_err(|why| wrong(name, format!("\"{text}\" is {why}"))));
             ms.transpose()
         };
         Ok((bound("since", &self.since)?, bound("until", &self.until)?))

@@ -86,7 +86,7 @@ struct Needs {
 
 impl Served {
     pub(crate) fn new(engine: Arc<Engine>, settings: Settings) -> Self {
-        let queue = Queue::new(settings.running, settings.waiting);
+        let queue = Queue::new(settings.running, settings.waiting, settings.turn);
         Self { engine, settings, queue, metrics: Metrics::default() }
     }
 
@@ -158,14 +158,18 @@ async fn search(State(served): Shared, uri: Uri, headers: HeaderMap) -> Answered
     let parameters: Search = read(SEARCH, uri.query())?;
     let needs = Needs { fresh: Some(parameters.fresh()), stays: !parameters.span.moves() };
     let request = parameters.request()?;
-    served.answer(&Asked::of(&uri, &headers), needs, |engine, freshened| page(engine, request, freshened)).await
+    served
+        .answer(&Asked::of(&uri, &headers), needs, |engine, freshened| page(engine, request, freshened))
+        .await
 }
 
 async fn facets(State(served): Shared, uri: Uri, headers: HeaderMap) -> Answered {
     let parameters: Facets = read(FACETS, uri.query())?;
     let needs = Needs { fresh: Some(parameters.fresh), stays: !parameters.span.moves() };
     let request = parameters.request()?;
-    served.answer(&Asked::of(&uri, &headers), needs, |engine, freshened| page(engine, request, freshened)).await
+    served
+        .answer(&Asked::of(&uri, &headers), needs, |engine, freshened| page(engine, request, freshened))
+        .await
 }
 
 fn page(engine: &Engine, request: SearchRequest, freshened: Freshened) -> Result<Vec<u8>> {
