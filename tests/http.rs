@@ -349,7 +349,7 @@ fn searches_answer_as_the_command_line_does() {
 }
 
 fn encoded(text: &str) -> String {
-    text.bytes().map(|byte| format!("%{byte:02X}")).collect()
+    text.bytes().fold(String::new(), |encoded, byte| encoded + &format!("%{byte:02X}"))
 }
 
 // --- freshness
@@ -465,7 +465,7 @@ fn what_is_too_large_is_refused() {
     assert_eq!(whole.status, 200, "{}", whole.text());
     let head = get_with(address, "/healthz", &format!("X: {}\r\n", "x".repeat(4 * SERVE_HEAD_BYTES_MAX)));
     assert_eq!(head.status, 431);
-    let many: String = (0..100).map(|at| format!("X-{at}: 1\r\n")).collect();
+    let many = "X: 1\r\n".repeat(100);
     assert_eq!(get_with(address, "/healthz", &many).status, 431);
     for body in ["Content-Length: 5\r\n", "Transfer-Encoding: chunked\r\n"] {
         refused(&get_with(address, "/api/v1/search?q=lock", body), 413);
@@ -682,19 +682,32 @@ fn serving(fixture: &Fixture, flags: &[&str], token: &str) -> Serving {
     command.arg("--archive").arg(fixture.archive()).arg("--index").arg(fixture.index());
     command.args(["serve", "--listen", "127.0.0.1:0"]).args(flags).env("AFTERTHOUGHT_TOKEN", token);
     let mut child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().expect("a process");
-    let mut log = BufReader::new(child.stderr.take().expect("a pipe"));
-    loop {
-        let mut line = String::new();
-        assert!(log.read_line(&mut line).expect("a line") > 0, "it ended early");
-        if let Some((_, rest)) = line.split_once(" at http://") {
-            let address =
-                rest.split(';').next().and_then(|address| address.parse().ok()).expect("an address");
-            return Serving { child, log, address };
-        }
+    let log = BufReader::new(child.stderr.take().expect("a pipe"));
+    let mut serving = Serving { child, log, address: settings().listen };
+    serving.address = serving.told();
+    serving
+}
+
+impl Drop for Serving {
+    fn drop(&mut self) {
+        // Most have ended; where a test fails, this one has not.
+        let _ended = self.child.kill();
+        let _ended = self.child.wait();
     }
 }
 
 impl Serving {
+    /// Reads the address from what is said at the start.
+    fn told(&mut self) -> SocketAddr {
+        loop {
+            let mut line = String::new();
+            assert!(self.log.read_line(&mut line).expect("a line") > 0, "it ended early");
+            if let Some((_, rest)) = line.split_once(" at http://") {
+                return rest.split(';').next().and_then(|told| told.parse().ok()).expect("an address");
+            }
+        }
+    }
+
     fn ask_to_end(&self) {
         let pid = self.child.id().to_string();
         assert_eq!(run(std::process::Command::new("kill").args(["-TERM", &pid])).code, 0);

@@ -19,9 +19,10 @@ pub(crate) fn run(global: &Global, args: &Serve) -> Result<u8, Failure> {
     let stop = server.stop();
     let set = ctrlc::set_handler(move || {
         // The first lets answers under way finish, a second does not wait for them.
-        if stop.now() {
+        if stop.is_asked() {
             std::process::exit(130);
         }
+        stop.now();
     });
     if let Err(error) = set {
         tell!("aft: Ctrl-C will end the server at once: {error}");

@@ -90,12 +90,11 @@ async fn speak(stream: TcpStream, router: Router, stop: CancellationToken) {
         () = stop.cancelled() => None,
         () = tokio::time::sleep(Duration::from_millis(SERVE_CONNECTION_MS_MAX)) => None,
     };
-    let ended = match ended {
-        Some(ended) => Ok(ended),
-        None => {
-            connection.as_mut().graceful_shutdown();
-            tokio::time::timeout(ENDING, connection).await
-        }
+    let ended = if let Some(ended) = ended {
+        Ok(ended)
+    } else {
+        connection.as_mut().graceful_shutdown();
+        tokio::time::timeout(ENDING, connection).await
     };
     if let Ok(Err(error)) = ended {
         // Clients come and go; what they sent is not repeated here.

@@ -105,16 +105,12 @@ fn host(uri: &Uri, headers: &HeaderMap) -> Result<Authority, Refusal> {
 /// no address, and none of the names that we allow.
 fn is_ours(settings: &Settings, host: &str) -> bool {
     let bare = host.strip_prefix('[').and_then(|host| host.strip_suffix(']')).unwrap_or(host);
-    match bare.parse::<IpAddr>() {
-        Ok(ip) => {
-            let listen = settings.listen.ip();
-            ip.is_loopback() || ip == listen || listen.is_unspecified()
-        }
-        Err(_) => {
-            let is = |name: &str| host.eq_ignore_ascii_case(name);
-            is("localhost") || settings.hosts.iter().any(|name| is(name))
-        }
+    if let Ok(ip) = bare.parse::<IpAddr>() {
+        let listen = settings.listen.ip();
+        return ip.is_loopback() || ip == listen || listen.is_unspecified();
     }
+    let is = |name: &str| host.eq_ignore_ascii_case(name);
+    is("localhost") || settings.hosts.iter().any(|name| is(name))
 }
 
 /// Tells whether a page that is not ours asks. Following a link to us is no such thing.

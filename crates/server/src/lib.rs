@@ -127,10 +127,16 @@ pub struct Stop {
 }
 
 impl Stop {
-    /// Accepts nothing more and lets answers under way finish. Returns whether it was asked before.
-    pub fn now(&self) -> bool {
+    /// Accepts nothing more and lets answers under way finish.
+    pub fn now(&self) {
+        self.mirror.store(true, Ordering::Relaxed);
         self.connections.cancel();
-        self.mirror.swap(true, Ordering::Relaxed)
+    }
+
+    /// Tells whether the server was asked to end.
+    #[must_use]
+    pub fn is_asked(&self) -> bool {
+        self.connections.is_cancelled()
     }
 }
 
