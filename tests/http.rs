@@ -4,6 +4,8 @@ use std::fs::File;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::process::{Child, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use afterthought::index::Folder;
@@ -11,9 +13,10 @@ use afterthought::limits::{
     CONTEXT_HITS_MAX, PAGE_HITS_MAX, SERVE_HEAD_BYTES_MAX, SERVE_NEIGHBOURS_MAX, SERVE_SYNC_S_MAX,
     SERVE_URL_BYTES_MAX,
 };
-use afterthought::{Facet, Options, Weights};
+use afterthought::search::Deadline;
+use afterthought::{ErrorKind, Facet, Options, SearchRequest, Weights};
 use afterthought_server::{OPENAPI, Server, Settings, Token, openapi};
-use afterthought_tests::{Fixture, aft, root, run};
+use afterthought_tests::{Fixture, aft, root, run, sync};
 use afterthought_tools::archive::{Message, Session, Shape};
 use serde_json::{Value, json};
 
@@ -446,6 +449,18 @@ fn a_full_queue_says_busy_and_whoever_goes_leaves_it() {
     waiting(1);
     drop(second);
     assert_eq!(get(address, "/healthz").status, 200);
+}
+
+#[test]
+fn a_search_that_nobody_waits_for_ends() {
+    let fixture = archive();
+    let engine = fixture.engine();
+    sync(&engine);
+    for (gone, kind) in [(false, None), (true, Some(ErrorKind::Interrupted))] {
+        let deadline = Deadline::after(Duration::from_mins(1)).or_when(Arc::new(AtomicBool::new(gone)));
+        let page = engine.search_until(SearchRequest::new("lock"), deadline);
+        assert_eq!(page.err().map(|error| error.kind()), kind);
+    }
 }
 
 #[test]

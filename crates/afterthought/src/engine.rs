@@ -18,8 +18,8 @@ use crate::limits::{BATCH_ROWS_MAX, READERS_DEFAULT, SEARCH_WALL_MS_MAX, VERIFY_
 use crate::mirror::{Depth, Freshness, Level, Mirror, Note, Progress, SyncReport, Verdict, verify};
 use crate::model::{Field, Message, Origin, Session, Warning};
 use crate::search::{
-    Filters, IndexState, IndexView, Kept, Page, Pool, SearchRequest, SessionList, SessionView, commit_of,
-    list_sessions,
+    Deadline, Filters, IndexState, IndexView, Kept, Page, Pool, SearchRequest, SessionList, SessionView,
+    commit_of, list_sessions,
 };
 use crate::time::{now_ms, rfc3339};
 
@@ -228,14 +228,18 @@ impl Engine {
 
     /// Answers a search from the last commit, or from the one that its cursor continues, which is kept
     /// for five minutes after its last use. Brings nothing up to date: see [`Engine::freshen`].
-    pub fn search(&self, mut request: SearchRequest) -> Result<Page> {
+    pub fn search(&self, request: SearchRequest) -> Result<Page> {
+        self.search_until(request, Deadline::after(Duration::from_millis(SEARCH_WALL_MS_MAX)))
+    }
+
+    /// Does the same, until a deadline that the caller sets.
+    pub fn search_until(&self, mut request: SearchRequest, deadline: Deadline) -> Result<Page> {
         if self.user.is_some() {
             request.filters.confined_to.clone_from(&self.user);
         }
         let mut page = self.over(|store| {
             let snapshot = self.snapshot_for(store, request.cursor.as_deref())?;
-            let wall = Duration::from_millis(SEARCH_WALL_MS_MAX);
-            let page = self.pool.search(Arc::clone(&snapshot), request, wall)?;
+            let page = self.pool.search(Arc::clone(&snapshot), request, deadline)?;
             if page.next_cursor.is_some() {
                 self.kept.keep(&snapshot);
             }

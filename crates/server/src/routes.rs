@@ -3,8 +3,11 @@
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+use afterthought::limits::SEARCH_WALL_MS_MAX;
+use afterthought::search::Deadline;
 use afterthought::{
     Engine, Error, ErrorKind, Freshness, Level, Result, SearchRequest, SessionList, Shown, Warning,
 };
@@ -70,10 +73,21 @@ pub(crate) fn router(served: Arc<Served>) -> Router {
         .with_state(served)
 }
 
-/// How an answer came to be as fresh as it is.
+/// How an answer came to be as fresh as it is, and whether anybody waits for it.
 struct Freshened {
     warning: Option<Warning>,
     sync_ms: f64,
+    gone: Arc<AtomicBool>,
+}
+
+/// Set when it is dropped: with the request that a client waited for.
+#[derive(Default)]
+struct Waits(Arc<AtomicBool>);
+
+impl Drop for Waits {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
 }
 
 /// What an answer depends on beside what its request says.
@@ -91,7 +105,7 @@ impl Served {
     }
 
     /// Waits for a turn and works, where blocking hurts nobody. Whoever goes away while waiting leaves the
-    /// line, and nothing is done for them.
+    /// line, and a search that is under way for them ends.
     async fn answer(
         &self,
         asked: &Asked,
@@ -100,9 +114,11 @@ impl Served {
     ) -> Answered {
         let turn = self.queue.turn().await?;
         let (engine, asked) = (Arc::clone(&self.engine), asked.clone());
+        let waits = Waits::default();
+        let gone = Arc::clone(&waits.0);
         let answered = tokio::task::spawn_blocking(move || {
             let _turn = turn;
-            let freshened = freshen(&engine, needs.fresh)?;
+            let freshened = freshen(&engine, needs.fresh, gone)?;
             let state = if needs.stays && freshened.warning.is_none() { engine.fingerprint()? } else { None };
             let tag = state.map(|state| asked.tag(state));
             if tag.as_ref().is_some_and(|tag| asked.known.contains(tag)) {
@@ -144,14 +160,14 @@ impl Asked {
     }
 }
 
-fn freshen(engine: &Engine, fresh: Option<Fresh>) -> Result<Freshened> {
+fn freshen(engine: &Engine, fresh: Option<Fresh>, gone: Arc<AtomicBool>) -> Result<Freshened> {
     let Some(fresh) = fresh.filter(|fresh| !fresh.no_sync) else {
-        return Ok(Freshened { warning: None, sync_ms: 0.0 });
+        return Ok(Freshened { warning: None, sync_ms: 0.0, gone });
     };
     let began = Instant::now();
     let wait = Duration::try_from_secs_f64(fresh.wait).unwrap_or_default();
     let freshness: Freshness = engine.freshen(Level::Quick, wait, |_| {})?;
-    Ok(Freshened { warning: freshness.warning(), sync_ms: began.elapsed().as_secs_f64() * 1_000.0 })
+    Ok(Freshened { warning: freshness.warning(), sync_ms: began.elapsed().as_secs_f64() * 1_000.0, gone })
 }
 
 async fn search(State(served): Shared, uri: Uri, headers: HeaderMap) -> Answered {
@@ -173,7 +189,8 @@ async fn facets(State(served): Shared, uri: Uri, headers: HeaderMap) -> Answered
 }
 
 fn page(engine: &Engine, request: SearchRequest, freshened: Freshened) -> Result<Vec<u8>> {
-    let mut page = engine.search(request)?;
+    let deadline = Deadline::after(Duration::from_millis(SEARCH_WALL_MS_MAX)).or_when(freshened.gone);
+    let mut page = engine.search_until(request, deadline)?;
     page.sync_ms = freshened.sync_ms;
     page.warnings.extend(freshened.warning);
     write(&page)
