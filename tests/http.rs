@@ -16,7 +16,7 @@ use afterthought::limits::{
 use afterthought::search::Deadline;
 use afterthought::{ErrorKind, Facet, Options, SearchRequest, Weights};
 use afterthought_server::{OPENAPI, Server, Settings, Token, openapi};
-use afterthought_tests::{Fixture, aft, root, run, sync};
+use afterthought_tests::{Fixture, Trace, aft, root, run, sync};
 use afterthought_tools::archive::{Message, Session, Shape};
 use serde_json::{Value, json};
 
@@ -272,7 +272,13 @@ fn parameters_that_do_not_fit_are_named() {
     check("/api/v1/status?verbose", "parameter verbose: no such parameter");
     let error = refused(&get(server.address(), "/api/v1/search?q=x&cursor=none"), 400);
     assert_eq!(error["kind"], "cursor-invalid");
-    for path in ["/api/v1/messages/9999", "/api/v1/sessions/gone", "/nothing", "/api/v1/search/"] {
+    for path in [
+        "/api/v1/messages/9999",
+        "/api/v1/sessions/gone",
+        "/api/v1/search?q=x&session=gone",
+        "/nothing",
+        "/api/v1/search/",
+    ] {
         assert_eq!(refused(&get(server.address(), path), 404)["kind"], "not-found", "{path}");
     }
 }
@@ -398,6 +404,21 @@ fn the_mirror_follows_without_being_asked() {
     writer.close().expect("a clean close");
     until(|| get(server.address(), "/api/v1/search?q=heron&no-sync=true").json()["total"]["value"] == 1);
     until(|| get(server.address(), "/metrics").text().contains("afterthought_index_rows 17"));
+}
+
+#[test]
+fn serving_leaves_no_trace() {
+    let fixture = archive();
+    let folder = fixture.archive().parent().expect("a folder").to_owned();
+    let before = Trace::of(&folder);
+    let server = rested(&fixture);
+    for path in
+        ["/api/v1/facets?q=lock", "/api/v1/messages/3?before=1", "/api/v1/sessions/s-lock", "/metrics"]
+    {
+        assert_eq!(get(server.address(), path).status, 200, "{path}");
+    }
+    drop(server);
+    assert_eq!(Trace::of(&folder), before);
 }
 
 #[test]
