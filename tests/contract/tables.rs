@@ -12,6 +12,7 @@ use afterthought::limits::{
 use afterthought::search::FILTER_NAMES;
 use afterthought::text::FINGERPRINT;
 use afterthought::{Depth, Engine, ErrorKind, Facet, Field, Options, Origin, Reindex, SearchRequest, Tier};
+use afterthought_server::status_of;
 use afterthought_tests::{Fixture, aft, ids, root, run, search, sync};
 use afterthought_tools::archive::Shape;
 use rusqlite::Connection;
@@ -37,8 +38,9 @@ fn errors_json_is_the_kinds_of_errors() {
     for (row, kind) in list(&table["errors"]).zip(ErrorKind::ALL) {
         assert_eq!(serde_json::to_value(kind).expect("JSON"), row["kind"]);
         assert_eq!(row["retryable"], kind.retryable(), "{kind:?}");
+        assert_eq!(row["http"], status_of(kind), "{kind:?}");
         let keys: Vec<&String> = row.as_object().expect("a row").keys().collect();
-        assert_eq!(keys, ["kind", "exit", "retryable", "meaning", "next_step"]);
+        assert_eq!(keys, ["kind", "exit", "http", "retryable", "meaning", "next_step"]);
     }
     let schema = contract("error.schema.json");
     let kinds = &schema["properties"]["error"]["properties"]["kind"]["enum"];
@@ -328,8 +330,16 @@ fn every_file_of_the_folder_is_compared() {
         files.map(|file| file.expect("a file").file_name().to_string_lossy().into_owned()).collect();
     let mut compared: BTreeSet<String> = SCHEMAS.iter().map(|name| format!("{name}.schema.json")).collect();
     compared.extend(
-        ["archive.json", "audit.sql", "errors.json", "index.json", "mcp.json", "session_search.json"]
-            .map(str::to_owned),
+        [
+            "archive.json",
+            "audit.sql",
+            "errors.json",
+            "index.json",
+            "mcp.json",
+            "openapi.json",
+            "session_search.json",
+        ]
+        .map(str::to_owned),
     );
     assert_eq!(files, compared);
 }

@@ -1,10 +1,11 @@
 //! A random index in memory with as many segments as asked for, and random requests of it.
 
 use std::collections::{HashMap, HashSet};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use afterthought::index::{Snapshot, Store};
 use afterthought::model::{Checkpoint, Message, Session};
+use afterthought::search::{Deadline, search};
 use afterthought::{Field, Group, Hit, Match, Origin, Page, SearchRequest, Sort};
 use afterthought_tools::random::Random;
 
@@ -80,8 +81,8 @@ impl World {
             Some(message)
         };
         let mut fetch = |ids: &[Option<i64>]| Ok(ids.iter().map(|id| id.and_then(read)).collect());
-        let deadline = Instant::now() + Duration::from_mins(1);
-        afterthought::search::search(&self.snapshot, &mut fetch, request, deadline).expect("a page")
+        let deadline = Deadline::after(Duration::from_mins(1));
+        search(&self.snapshot, &mut fetch, request, &deadline).expect("a page")
     }
 
     /// Returns every hit, by as many long pages as that takes.

@@ -2,7 +2,7 @@
 //! messages in memory that are in no archive yet. Knows no runtime, no provider and no door.
 
 use std::sync::{Arc, OnceLock};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use serde::Serialize;
 
@@ -10,7 +10,7 @@ use crate::error::Result;
 use crate::index::{Snapshot, Store};
 use crate::limits::{CONTEXT_HITS_DEFAULT, CONTEXT_HITS_MAX, PAGE_DEPTH_MAX, SEARCH_WALL_MS_MAX};
 use crate::model::{Checkpoint, Field, Message, Origin, Session, Warning};
-use crate::search::{Filters, SearchRequest, search};
+use crate::search::{Deadline, Filters, SearchRequest, search};
 use crate::time::rfc3339;
 
 /// A conversation. Cheap to clone; filters and slices share its messages.
@@ -158,9 +158,9 @@ impl Context {
             filters: Filters { roles: query.roles.clone(), ..Filters::default() },
             ..SearchRequest::new(&query.query)
         };
-        let deadline = Instant::now() + Duration::from_millis(SEARCH_WALL_MS_MAX);
+        let deadline = Deadline::after(Duration::from_millis(SEARCH_WALL_MS_MAX));
         let snapshot = self.whole.snapshot()?;
-        let page = search(&snapshot, &mut |ids| Ok(self.whole.numbered(ids)), &request, deadline)?;
+        let page = search(&snapshot, &mut |ids| Ok(self.whole.numbered(ids)), &request, &deadline)?;
         let mut results = Vec::with_capacity(page.results.len());
         for hit in page.results {
             let Some(entry) = hit.message_id.and_then(|number| self.whole.at(number)) else { continue };

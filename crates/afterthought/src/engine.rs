@@ -7,20 +7,21 @@ use std::time::Duration;
 
 use parking_lot::Mutex;
 use serde::Serialize;
+use xxhash_rust::xxh3::xxh3_64;
 
 use crate::archive::{Archive, Stamp};
 use crate::audit::{Audit, WordAudit, audit, routes};
-use crate::context::{Context, Entry};
+use crate::context::{Context, ContextPage, ContextQuery, Entry};
 use crate::error::{Error, ErrorKind, Result};
 use crate::index::{Access, Disk, Folder, Snapshot, Storage, Store, flag};
 use crate::limits::{BATCH_ROWS_MAX, READERS_DEFAULT, SEARCH_WALL_MS_MAX, VERIFY_LISTED_MAX};
 use crate::mirror::{Depth, Freshness, Level, Mirror, Note, Progress, SyncReport, Verdict, verify};
 use crate::model::{Field, Message, Origin, Session, Warning};
 use crate::search::{
-    Filters, IndexState, IndexView, Kept, Page, Pool, SearchRequest, SessionList, SessionView, commit_of,
-    list_sessions,
+    Deadline, Filters, IndexState, IndexView, Kept, Page, Pool, SearchRequest, SessionList, SessionView,
+    commit_of, list_sessions,
 };
-use crate::time::rfc3339;
+use crate::time::{now_ms, rfc3339};
 
 /// What to open, and how.
 #[derive(Clone, Debug)]
@@ -227,14 +228,18 @@ impl Engine {
 
     /// Answers a search from the last commit, or from the one that its cursor continues, which is kept
     /// for five minutes after its last use. Brings nothing up to date: see [`Engine::freshen`].
-    pub fn search(&self, mut request: SearchRequest) -> Result<Page> {
+    pub fn search(&self, request: SearchRequest) -> Result<Page> {
+        self.search_until(request, Deadline::after(Duration::from_millis(SEARCH_WALL_MS_MAX)))
+    }
+
+    /// Does the same, until a deadline that the caller sets.
+    pub fn search_until(&self, mut request: SearchRequest, deadline: Deadline) -> Result<Page> {
         if self.user.is_some() {
             request.filters.confined_to.clone_from(&self.user);
         }
         let mut page = self.over(|store| {
             let snapshot = self.snapshot_for(store, request.cursor.as_deref())?;
-            let wall = Duration::from_millis(SEARCH_WALL_MS_MAX);
-            let page = self.pool.search(Arc::clone(&snapshot), request, wall)?;
+            let page = self.pool.search(Arc::clone(&snapshot), request, deadline)?;
             if page.next_cursor.is_some() {
                 self.kept.keep(&snapshot);
             }
@@ -324,6 +329,25 @@ impl Engine {
         })
     }
 
+    /// Says how the index stands to its archive. Costs a count of the rows behind.
+    pub fn index(&self) -> Result<IndexView> {
+        self.over(|store| self.view(store, &store.snapshot()?))
+    }
+
+    /// Returns a number that stays the same as long as every answer does: of the last commit, of what was
+    /// checked since, and of the archive's files. `None` where another write might leave no trace in it,
+    /// as the last one is not a clock's tick old.
+    pub fn fingerprint(&self) -> Result<Option<u64>> {
+        let (stamp, now_ms) = (self.archive.stamp()?, now_ms());
+        if !stamp.is_settled(now_ms) {
+            return Ok(None);
+        }
+        self.over(|store| {
+            let state = (store.snapshot()?.identity(), Note::read(&store.note()), stamp);
+            Ok(serde_json::to_vec(&state).ok().map(|state| xxh3_64(&state)))
+        })
+    }
+
     /// Describes archive and index.
     pub fn status(&self) -> Result<Status> {
         self.over(|store| self.status_of(store))
@@ -389,6 +413,31 @@ impl Engine {
         let last_ms = messages.iter().filter_map(|message| message.timestamp_ms).max().or(session.started_ms);
         let view = SessionView::of(session, messages.len() as u64, last_ms);
         Ok((view, Context::from_messages(messages)))
+    }
+
+    /// Returns the messages of a session that have one of these roles, any if none is named, from `slice.0`
+    /// up to and without `slice.1`; see [`Engine::session`] and [`Context::slice`].
+    pub fn session_messages(
+        &self,
+        id: &str,
+        roles: &[String],
+        (start, end): (Option<i64>, Option<i64>),
+    ) -> Result<SessionMessages> {
+        let (session, context) = self.session(id)?;
+        let entries = context.filter(roles).slice(start, end).entries();
+        let messages: Vec<MessageView> = entries.iter().map(MessageView::of).collect();
+        let mut warnings = Vec::new();
+        if messages.is_empty() {
+            let message = format!("no message is there; the session has {}", session.messages);
+            warnings.push(Warning::new("no-match", message));
+        }
+        Ok(SessionMessages { schema_version: 1, session, messages, warnings })
+    }
+
+    /// Searches in a session; see [`Engine::session`] and [`Context::search`].
+    pub fn session_hits(&self, id: &str, query: &ContextQuery) -> Result<SessionHits> {
+        let (session, context) = self.session(id)?;
+        Ok(SessionHits { page: context.search(query)?, schema_version: 1, session })
     }
 
     /// Lists sessions, the latest activity first; see [`list_sessions`].
@@ -586,6 +635,31 @@ pub struct Status {
 fn listed_ids(snapshot: &Snapshot, session_ord: u64) -> Result<Vec<Option<i64>>> {
     let rows = snapshot.rows_of(session_ord)?;
     Ok(rows.iter().filter(|row| flag::is_listed(row.flags)).map(|row| Some(row.id)).collect())
+}
+
+/// A session, or a part of it.
+#[derive(Clone, Debug, Serialize)]
+pub struct SessionMessages {
+    /// Version of this shape.
+    pub schema_version: u32,
+    /// The session.
+    pub session: SessionView,
+    /// Its messages, in order.
+    pub messages: Vec<MessageView>,
+    /// What the caller should know.
+    pub warnings: Vec<Warning>,
+}
+
+/// What matches in a session.
+#[derive(Clone, Debug, Serialize)]
+pub struct SessionHits {
+    /// The hits, best first.
+    #[serde(flatten)]
+    pub page: ContextPage,
+    /// Version of this shape.
+    pub schema_version: u32,
+    /// The session.
+    pub session: SessionView,
 }
 
 /// A message and its neighbours.

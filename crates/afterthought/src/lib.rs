@@ -37,7 +37,7 @@ pub mod time;
 
 pub use audit::{Audit, ThoughtWord, WordAudit};
 pub use context::{Context, ContextHit, ContextPage, ContextQuery, Entry, slice_bounds};
-pub use engine::{Engine, MessageView, Opening, Options, Shown, Status};
+pub use engine::{Engine, MessageView, Opening, Options, SessionHits, SessionMessages, Shown, Status};
 pub use error::{Error, ErrorKind, ErrorView, Result};
 pub use follow::{Event, follow};
 pub use mirror::{Depth, Freshness, Level, Progress, SyncReport, Verdict};

@@ -177,3 +177,30 @@ pub const QUERIES_MAX: usize = 8;
 pub const QUERY_MERGED_HITS: usize = 100;
 /// Neighbours of a message that are shown on either side.
 pub const NEIGHBOURS_MAX: usize = 20;
+
+/// Searches that a server runs at a time, at least and at most; between them as many as there are cores.
+pub const SERVE_RUNNING_MIN: usize = 2;
+/// The most.
+pub const SERVE_RUNNING_MAX: usize = 8;
+/// Longest time that a request waits for its turn, in milliseconds.
+pub const SERVE_TURN_MS_MAX: u64 = 10_000;
+/// Longest time that an answer waits for the index to come up to date, in seconds.
+pub const SERVE_SYNC_S_MAX: f64 = 10.0;
+/// Connections at a time; further ones wait to be accepted.
+pub const SERVE_CONNECTIONS_MAX: usize = 256;
+/// Longest address of a request, in bytes: the longest query, percent-encoded, and all else.
+pub const SERVE_URL_BYTES_MAX: usize = 56 * 1024;
+/// Longest head of a request, in bytes.
+pub const SERVE_HEAD_BYTES_MAX: usize = 64 * 1024;
+/// Headers of a request.
+pub const SERVE_HEADERS_MAX: usize = 64;
+/// Longest time that the head of a request may take to arrive, in milliseconds.
+pub const SERVE_HEAD_MS_MAX: u64 = 15_000;
+/// Longest life of a connection, in milliseconds; an answer under way is finished first.
+pub const SERVE_CONNECTION_MS_MAX: u64 = 5 * 60 * 1_000;
+/// Longest time that answers under way may take when a connection or the server ends, in milliseconds.
+pub const SERVE_ENDING_MS_MAX: u64 = 15_000;
+/// Neighbours of a message that are shown on each side.
+pub const SERVE_NEIGHBOURS_MAX: usize = 1_000;
+/// Shortest token that is accepted, in bytes.
+pub const SERVE_TOKEN_BYTES_MIN: usize = 16;

@@ -2,6 +2,7 @@
 
 #![expect(clippy::doc_markdown, reason = "help texts are shown as they stand, not as Markdown")]
 
+use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use afterthought::{Facet, Weights, slice_bounds};
@@ -80,6 +81,7 @@ pub(crate) enum Command {
     /// Stand in for a tool of Hermes
     #[command(subcommand)]
     Hermes(Hermes),
+    Serve(Serve),
     Bench(Bench),
     Eval(Eval),
     #[command(hide = true)]
@@ -197,7 +199,7 @@ pub(crate) struct Search {
     /// Weigh one thing, such as reasoning=2; comma list. Fields: content, reasoning, tool_calls,
     /// tool_name, tool_output, title. Others: phrase (words side by side), session (what the rest of the
     /// session holds), forms (other forms of a word; 0 for none), function (the, what, …)
-    #[arg(long, value_name = "NAME=X", value_delimiter = ',', value_parser = boost)]
+    #[arg(long, value_name = "NAME=X", value_delimiter = ',', value_parser = Weights::read_factor)]
     pub(crate) boost: Vec<(String, f32)>,
     /// Weigh words that stand side by side
     #[arg(long, value_name = "X")]
@@ -349,6 +351,37 @@ pub(crate) struct Audit {
     pub(crate) word: Option<String>,
 }
 
+/// Serve the search to programs over HTTP, and follow the archive meanwhile
+///
+/// Answers are the JSON of aft's commands, and parameters have the names of their flags:
+/// /api/v1/search?q=, /api/v1/facets?q=, /api/v1/messages/ID, /api/v1/sessions, /api/v1/sessions/ID,
+/// /api/v1/status, /healthz, /metrics; /openapi.json says all of it. Only this machine may ask, unless
+/// there is a token, which requests bring as Authorization: Bearer. What is said is not encrypted: put a
+/// proxy with TLS before it where others listen. Ends at Ctrl-C or SIGTERM, after answers under way.
+#[derive(Args, Debug)]
+#[command(after_help = "Examples:
+  aft serve
+  curl 'http://127.0.0.1:7878/api/v1/search?q=lock+order&in=thought&since=7d'
+  aft serve --listen 0.0.0.0:7878 --token-file token --allow-host search.example
+
+Exit codes: 0 stopped, 1 unexpected, 2 usage, also where the address is taken, 3 archive missing or
+unreadable at the start, 4 index of another version, 5 index damaged.")]
+pub(crate) struct Serve {
+    /// Where to listen; port 0 takes any that is free. Others than this machine need a token
+    #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:7878")]
+    pub(crate) listen: SocketAddr,
+    /// The file of the token that every request but /healthz must bring [env: AFTERTHOUGHT_TOKEN, the token itself]
+    #[arg(long, value_name = "FILE")]
+    pub(crate) token_file: Option<PathBuf>,
+    /// Answer as if the archive held the sessions of this person and nothing else; by the id that the
+    /// archive records
+    #[arg(long, value_name = "ID", value_parser = clap::builder::NonEmptyStringValueParser::new())]
+    pub(crate) user: Option<String>,
+    /// Names by which the server may be asked, beside its address and localhost; comma list
+    #[arg(long, value_name = "NAME", value_delimiter = ',')]
+    pub(crate) allow_host: Vec<String>,
+}
+
 /// Measure searches here against SQLite's FTS5 and against a scan, on your own archive.
 ///
 /// Copies the archive's rows to a private folder, builds every index there, and asks every side the
@@ -439,7 +472,7 @@ pub(crate) struct Eval {
     #[arg(long, value_name = "SET", value_parser = weights, default_value = "balanced")]
     pub(crate) weights: Weights,
     /// Weigh one thing, such as reasoning=0.7 or session=0; comma list of what aft search --boost takes
-    #[arg(long, value_name = "NAME=X", value_delimiter = ',', value_parser = boost)]
+    #[arg(long, value_name = "NAME=X", value_delimiter = ',', value_parser = Weights::read_factor)]
     pub(crate) boost: Vec<(String, f32)>,
     /// Test differences against a (FTS5 as the agent uses it), b (FTS5 at its best), c (plain BM25),
     /// or a file of --save
@@ -712,16 +745,6 @@ fn seconds(text: &str) -> Result<f64, String> {
 fn facet(text: &str) -> Result<Facet, String> {
     let names = Facet::ALL.map(Facet::name).join(", ");
     Facet::named(text).ok_or(format!("no facet \"{text}\"; facets: {names}"))
-}
-
-fn boost(text: &str) -> Result<(String, f32), String> {
-    let (name, factor) = text.split_once('=').ok_or("write it as name=factor, such as reasoning=2")?;
-    if !Weights::default().set(name, 1.0) {
-        let names: Vec<_> = Weights::default().numbers().map(|(name, _)| name).collect();
-        return Err(format!("there is no \"{name}\"; names: {}", names.join(", ")));
-    }
-    let factor = factor.parse().map_err(|_| format!("\"{factor}\" is no number"))?;
-    Ok((name.to_owned(), factor))
 }
 
 fn weights(name: &str) -> Result<Weights, String> {

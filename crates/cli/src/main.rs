@@ -22,6 +22,7 @@ mod paths;
 mod progress;
 mod reindex;
 mod search;
+mod serve;
 mod session;
 mod show;
 mod status;
@@ -72,6 +73,7 @@ fn run(cli: &Cli) -> Result<u8, Failure> {
         Command::Sessions(sessions) => session::list(&cli.global, sessions),
         Command::Mcp(mcp) => mcp::run(&cli.global, mcp),
         Command::Hermes(Hermes::SessionSearch(call)) => hermes::session_search(&cli.global, call),
+        Command::Serve(serve) => serve::run(&cli.global, serve),
         Command::Demo(demo) => demo::run(&cli.global, demo),
         Command::Config(Config::Show { origin }) => config::show(&cli.global, *origin),
         Command::Completions { shell } => {

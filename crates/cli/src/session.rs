@@ -3,10 +3,7 @@
 use std::time::Duration;
 
 use afterthought::Warning;
-use afterthought::{
-    ContextPage, ContextQuery, Engine, Filters, MessageView, Opening, SessionList, SessionView,
-};
-use serde_json::json;
+use afterthought::{ContextQuery, Engine, Filters, Opening, SessionHits, SessionList, SessionView};
 
 use crate::args::{Global, Session, Sessions};
 use crate::fail::Failure;
@@ -32,7 +29,6 @@ fn open(global: &Global, no_sync: bool) -> Result<(Engine, Vec<Warning>), Failur
 
 pub(crate) fn one(global: &Global, args: &Session) -> Result<u8, Failure> {
     let (engine, mut warnings) = open(global, args.no_sync)?;
-    let (session, context) = engine.session(&args.id)?;
     if let Some(query) = &args.search {
         let query = ContextQuery {
             query: query.clone(),
@@ -40,41 +36,33 @@ pub(crate) fn one(global: &Global, args: &Session) -> Result<u8, Failure> {
             offset: args.offset,
             limit: args.limit,
         };
-        let mut page = context.search(&query)?;
-        page.warnings.extend(warnings);
-        return show_hits(global, &session, &page);
+        let mut found = engine.session_hits(&args.id, &query)?;
+        found.page.warnings.extend(warnings);
+        return show_hits(global, &found);
     }
-    let (start, end) = args.slice.unwrap_or_default();
-    let entries = context.filter(&args.role).slice(start, end).entries();
-    let messages: Vec<MessageView> = entries.iter().map(MessageView::of).collect();
-    if messages.is_empty() {
-        let message = format!("no message is there; the session has {}", grouped(session.messages));
-        warnings.push(Warning::new("no-match", message));
-    }
+    let mut shown = engine.session_messages(&args.id, &args.role, args.slice.unwrap_or_default())?;
+    warnings.append(&mut shown.warnings);
+    shown.warnings = warnings;
     if global.json {
-        let page =
-            json!({"schema_version": 1, "session": session, "messages": messages, "warnings": warnings});
-        print_json(&page)?;
+        print_json(&shown)?;
         return Ok(0);
     }
     let mut text = String::new();
-    push_session(&mut text, &session);
-    for message in &messages {
+    push_session(&mut text, &shown.session);
+    for message in &shown.messages {
         push_message(&mut text, message, false);
     }
     print_text(&text)?;
-    print_warnings(&warnings);
+    print_warnings(&shown.warnings);
     Ok(0)
 }
 
-fn show_hits(global: &Global, session: &SessionView, page: &ContextPage) -> Result<u8, Failure> {
+fn show_hits(global: &Global, found: &SessionHits) -> Result<u8, Failure> {
     if global.json {
-        let mut value = serde_json::to_value(page).map_err(std::io::Error::from)?;
-        value["schema_version"] = json!(1);
-        value["session"] = serde_json::to_value(session).map_err(std::io::Error::from)?;
-        print_json(&value)?;
+        print_json(found)?;
         return Ok(0);
     }
+    let SessionHits { page, session, .. } = found;
     let mut text = String::new();
     push_session(&mut text, session);
     for hit in &page.results {
@@ -123,16 +111,13 @@ pub(crate) fn list(global: &Global, args: &Sessions) -> Result<u8, Failure> {
     let (engine, mut warnings) = open(global, args.no_sync)?;
     let mut list = engine.sessions(&filters, args.offset, args.limit)?;
     warnings.append(&mut list.warnings);
-    if list.sessions.is_empty() {
-        let message = format!("no session is there; {} pass the filters", grouped(list.total));
-        warnings.push(Warning::new("no-match", message));
-    }
+    let list = SessionList { warnings, ..list }.telling_if_empty();
     if global.json {
-        print_json(&SessionList { warnings, ..list })?;
+        print_json(&list)?;
         return Ok(0);
     }
     print_text(&as_text(&list))?;
-    print_warnings(&warnings);
+    print_warnings(&list.warnings);
     let shown_to = args.offset + list.sessions.len();
     let mut line = format!("{} of {} sessions", list.sessions.len(), grouped(list.total));
     if (shown_to as u64) < list.total && !list.sessions.is_empty() {

@@ -17,13 +17,13 @@
 //! change the page. So the page equals the exhaustive one by construction.
 
 use std::ops::Range;
-use std::time::Instant;
 
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::Result;
 use crate::index::{Snapshot, Stretch, failed};
 use crate::limits::SEARCH_THREADS_MAX;
 use crate::model::Field;
 
+use super::deadline::Deadline;
 use super::dictionaries::Dictionaries;
 use super::evidence::Evidence;
 use super::explain::Work;
@@ -368,7 +368,7 @@ pub(super) fn collect(
     ranked: &Ranked<'_>,
     filter: &Filter,
     mut gathered: Gathered<'_>,
-    deadline: Instant,
+    deadline: &Deadline,
     work: &mut Work,
     watch: &mut Watch,
 ) -> Result<Collected> {
@@ -404,7 +404,7 @@ struct Passes<'a> {
     /// By segment.
     scans: Vec<Scan<'a>>,
     ranked: &'a Ranked<'a>,
-    deadline: Instant,
+    deadline: &'a Deadline,
     threads: usize,
 }
 
@@ -470,12 +470,7 @@ impl Passes<'_> {
     }
 
     fn check(&self) -> Result<()> {
-        if Instant::now() <= self.deadline {
-            return Ok(());
-        }
-        Err(Error::new(ErrorKind::Timeout, "search", "the index")
-            .because("it took longer than its deadline")
-            .hint("ask with fewer or rarer words"))
+        self.deadline.check("it took longer than its deadline", "ask with fewer or rarer words")
     }
 }
 

@@ -3,14 +3,14 @@
 
 use std::collections::HashMap;
 use std::rc::Rc;
-use std::time::Instant;
 
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::Result;
 use crate::index::{SessionHead, Snapshot, TextMark};
 use crate::model::{Field, Message};
 use crate::text::Analyzer;
 
 use super::collect::Ranked;
+use super::deadline::Deadline;
 use super::evidence::Evidence;
 use super::explain::{Account, Work, accounts};
 use super::gather::Found;
@@ -43,7 +43,7 @@ pub(super) fn hydrate(
     ranked: &Ranked<'_>,
     evidence: &Evidence,
     found: &[Found],
-    deadline: Instant,
+    deadline: &Deadline,
     work: &mut Work,
 ) -> Result<Hydrated> {
     let mut hydrated = Hydrated { hits: Vec::with_capacity(found.len()), stale: Vec::new() };
@@ -61,11 +61,7 @@ pub(super) fn hydrate(
         snippet_bytes: 0,
     };
     for chunk in found.chunks(CHUNK_ROWS) {
-        if Instant::now() > deadline {
-            return Err(Error::new(ErrorKind::Timeout, "show", "the hits")
-                .because("reading their messages took longer than the deadline")
-                .hint("ask for fewer hits"));
-        }
+        deadline.check("reading its hits took longer than the deadline", "ask for fewer hits")?;
         let ids: Vec<Option<i64>> =
             chunk.iter().map(|found| (!found.is_session).then_some(found.id)).collect();
         let messages = fetch(&ids)?;

@@ -3,6 +3,7 @@
 
 mod collect;
 mod cursor;
+mod deadline;
 mod diagnosis;
 mod dictionaries;
 mod evidence;
@@ -36,6 +37,7 @@ mod window;
 mod workspace;
 
 pub use cursor::commit_of;
+pub use deadline::Deadline;
 pub use diagnosis::{Diagnosis, Elsewhere, LeftOut, UnknownTerm};
 pub use explain::{Explanation, How, Part, Work};
 pub use facets::{Facet, FacetValue, Facets, FacetsMore, facet_line};

@@ -4,7 +4,7 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::thread::JoinHandle;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, TrySendError, bounded};
 
@@ -13,6 +13,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::index::Snapshot;
 use crate::limits::SEARCH_QUEUE_MAX;
 
+use super::deadline::Deadline;
 use super::kept::Kept;
 use super::page::Page;
 use super::request::SearchRequest;
@@ -31,7 +32,7 @@ pub struct Pool {
 struct Job {
     snapshot: Arc<Snapshot>,
     request: SearchRequest,
-    deadline: Instant,
+    deadline: Deadline,
     reply: Sender<Result<Page>>,
 }
 
@@ -54,10 +55,15 @@ impl Pool {
         Ok(Self { archive: archive.clone(), jobs: Some(jobs), threads })
     }
 
-    /// Answers a request within `wall`, or fails as busy or at the deadline.
-    pub fn search(&self, snapshot: Arc<Snapshot>, request: SearchRequest, wall: Duration) -> Result<Page> {
+    /// Answers a request, or fails as busy or at the deadline.
+    pub fn search(
+        &self,
+        snapshot: Arc<Snapshot>,
+        request: SearchRequest,
+        deadline: Deadline,
+    ) -> Result<Page> {
         let (reply, result) = bounded(1);
-        let job = Job { snapshot, request, deadline: Instant::now() + wall, reply };
+        let job = Job { snapshot, request, deadline, reply };
         if self.threads.is_empty() {
             return answer(&self.archive, &job);
         }
@@ -96,12 +102,8 @@ fn serve(archive: &Archive, inbox: &Receiver<Job>, kept: &Kept) {
             }
             Err(RecvTimeoutError::Disconnected) => return,
         };
-        let page = if Instant::now() > job.deadline {
-            Err(Error::new(ErrorKind::Timeout, "search", "the index")
-                .because("its turn came after the deadline"))
-        } else {
-            answer(archive, &job)
-        };
+        let in_time = job.deadline.check("its turn came after the deadline", "try again in a moment");
+        let page = in_time.and_then(|()| answer(archive, &job));
         // The caller may have given up; its page is dropped with it.
         let _gone = job.reply.send(page);
     }
@@ -112,7 +114,7 @@ fn serve(archive: &Archive, inbox: &Receiver<Job>, kept: &Kept) {
 fn answer(archive: &Archive, job: &Job) -> Result<Page> {
     let mut fetch = |ids: &[Option<i64>]| archive.messages(ids);
     let searched =
-        catch_unwind(AssertUnwindSafe(|| search(&job.snapshot, &mut fetch, &job.request, job.deadline)));
+        catch_unwind(AssertUnwindSafe(|| search(&job.snapshot, &mut fetch, &job.request, &job.deadline)));
     searched.unwrap_or_else(|_| {
         Err(Error::new(ErrorKind::Internal, "search", "the index")
             .because("a reader panicked; the index's files may be damaged")

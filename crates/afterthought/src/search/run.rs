@@ -14,6 +14,7 @@ use crate::query::{Query, parse};
 
 use super::collect::{Collected, Ranked, Watch, collect};
 use super::cursor::{Place, request_hash};
+use super::deadline::Deadline;
 use super::diagnosis::{Outcome, diagnose};
 use super::dictionaries::Dictionaries;
 use super::explain::Work;
@@ -27,12 +28,12 @@ use super::plan::{Plan, Reading};
 use super::request::SearchRequest;
 
 /// Answers a request from one snapshot; `fetch` reads the messages that are shown. Fails on a
-/// request out of bounds, at the deadline, and when a message cannot be read; a query never fails.
+/// request out of bounds, at the deadline or when nobody waits, and when a message cannot be read; a query never fails.
 pub fn search(
     snapshot: &Snapshot,
     fetch: Fetch<'_>,
     request: &SearchRequest,
-    deadline: Instant,
+    deadline: &Deadline,
 ) -> Result<Page> {
     let began = Instant::now();
     request.check()?;
@@ -75,7 +76,7 @@ pub(super) struct Asked<'a> {
     pub(super) request: &'a SearchRequest,
     pub(super) query: &'a Query,
     from: From,
-    pub(super) deadline: Instant,
+    pub(super) deadline: &'a Deadline,
 }
 
 /// Where a page begins.

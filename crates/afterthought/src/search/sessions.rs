@@ -28,6 +28,18 @@ pub struct SessionList {
     pub warnings: Vec<Warning>,
 }
 
+impl SessionList {
+    /// Says of a page that shows nothing how many sessions there are.
+    #[must_use]
+    pub fn telling_if_empty(mut self) -> Self {
+        if self.sessions.is_empty() {
+            let message = format!("no session is there; {} pass the filters", self.total);
+            self.warnings.push(Warning::new("no-match", message));
+        }
+        self
+    }
+}
+
 /// A session, without its messages.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct SessionView {

@@ -73,6 +73,17 @@ impl Weights {
         true
     }
 
+    /// Reads a number for [`Weights::set`], written `name=factor`. Fails with what to write.
+    pub fn read_factor(text: &str) -> Result<(String, f32), String> {
+        let (name, factor) = text.split_once('=').ok_or("write it as name=factor, such as reasoning=2")?;
+        if !Self::default().set(name, 1.0) {
+            let names: Vec<_> = Self::default().numbers().map(|(name, _)| name).collect();
+            return Err(format!("there is no \"{name}\"; names: {}", names.join(", ")));
+        }
+        let factor = factor.parse().map_err(|_| format!("\"{factor}\" is no number"))?;
+        Ok((name.to_owned(), factor))
+    }
+
     /// Returns every number with its name.
     pub fn numbers(&self) -> impl Iterator<Item = (&'static str, f32)> {
         let factors = [self.phrase, self.session, self.forms, self.function];
