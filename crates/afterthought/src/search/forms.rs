@@ -71,10 +71,14 @@ impl Plan {
             }
             let fields: Vec<Field> =
                 searched.iter().copied().filter(|field| list.fields.holds(*field)).collect();
-            let Expansion { forms, more, compared } = gather(dictionaries, &fields, pattern, filter)?;
-            if let Some(more) = more {
-                let (shown, all) =
-                    (forms.len(), more.map_or_else(|| "more".to_owned(), |all| all.to_string()));
+            let Expansion { forms, cut, compared } = gather(dictionaries, &fields, pattern, filter)?;
+            let all = match cut {
+                Cut::None => None,
+                Cut::Some => Some("more".to_owned()),
+                Cut::Of(all) => Some(all.to_string()),
+            };
+            if let Some(all) = all {
+                let shown = forms.len();
                 cuts.push(format!("{label} stands for {all} words; the {shown} most frequent were searched"));
             }
             if compared >= QUERY_FORMS_COMPARED_MAX {
@@ -104,10 +108,18 @@ impl Plan {
 struct Expansion {
     /// The most frequent words, with their weights.
     forms: Vec<(String, f32)>,
-    /// There are more: how many in all, where that may be told.
-    more: Option<Option<usize>>,
+    cut: Cut,
     /// How many were looked at to find them.
     compared: usize,
+}
+
+/// Whether a pattern stands for more words than a search takes.
+enum Cut {
+    None,
+    /// It does; how many there are may not be told.
+    Some,
+    /// So many there are.
+    Of(usize),
 }
 
 /// Looks up what a pattern stands for.
@@ -167,17 +179,14 @@ fn gather(
     forms.sort_unstable_by(|(a, found_a), (b, found_b)| {
         found_b.documents.cmp(&found_a.documents).then_with(|| a.cmp(b))
     });
-    let more = if filter.is_confined() {
+    let cut = if filter.is_confined() {
         let knows = |word: &str| {
-            let mut fields = fields.iter();
-            any(std::iter::from_fn(|| {
-                fields.next().map(|field| filter.knows_word(dictionaries.snapshot, *field, word))
-            }))
+            any(fields.iter().map(|field| filter.knows_word(dictionaries.snapshot, *field, word)))
         };
-        keep_known(&mut forms, |word| if is_typed(word) { Ok(true) } else { knows(word) })?.then_some(None)
+        keep_known(&mut forms, |word| if is_typed(word) { Ok(true) } else { knows(word) })?
     } else {
         forms.truncate(QUERY_FORMS_MAX);
-        (forms.len() < all).then_some(Some(all))
+        if forms.len() < all { Cut::Of(all) } else { Cut::None }
     };
     // The word itself was not walked over, and is looked up when it is needed.
     // Of a walk that was cut short some entries are missing.
@@ -194,25 +203,26 @@ fn gather(
         }
     }
     let forms = forms.into_iter().map(|(word, found)| (word, found.weight)).collect();
-    Ok(Expansion { forms, more, compared })
+    Ok(Expansion { forms, cut, compared })
 }
 
-/// Keeps the first words that the request may know of, as many as a search takes. Tells whether there are
-/// more of them; of others it says nothing.
-fn keep_known(forms: &mut Vec<(String, Found)>, knows: impl Fn(&str) -> Result<bool>) -> Result<bool> {
+/// Keeps the first words that the request may know of, as many as a search takes. Says of these whether there
+/// are more.
+fn keep_known(forms: &mut Vec<(String, Found)>, knows: impl Fn(&str) -> Result<bool>) -> Result<Cut> {
     let mut known = Vec::new();
+    let mut cut = Cut::None;
     for form in std::mem::take(forms) {
         if !knows(&form.0)? {
             continue;
         }
         if known.len() == QUERY_FORMS_MAX {
-            *forms = known;
-            return Ok(true);
+            cut = Cut::Some;
+            break;
         }
         known.push(form);
     }
     *forms = known;
-    Ok(false)
+    Ok(cut)
 }
 
 /// Returns the sessions whose ids hold a text, those whose ids sort last, and how many there are.
