@@ -1,15 +1,20 @@
 //! `aft hermes session-search`: a call of the agent's own tool, answered here.
 
-use std::io::{BufRead, Read, stdin};
+use std::io::{self, BufRead, Read, stdin};
 use std::time::Duration;
 
 use afterthought_hermes::{Config, Recall};
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use crate::args::{Global, SessionSearch};
 use crate::config::settings;
 use crate::fail::Failure;
 use crate::stdout::print_json;
+
+/// Longest line that is read as a call, in bytes.
+const LINE_BYTES_MAX: usize = 1024 * 1024;
+/// Characters of what is wrong with a call that is none.
+const WHY_CHARS_MAX: usize = 300;
 
 pub(crate) fn session_search(global: &Global, call: &SessionSearch) -> Result<u8, Failure> {
     let [archive, index] = settings(global)?;
@@ -21,8 +26,12 @@ pub(crate) fn session_search(global: &Global, call: &SessionSearch) -> Result<u8
         ..Config::of_archive(archive.value, index.value)
     });
     if call.lines {
-        for line in stdin().lock().lines() {
-            print_json(&recall.call(&merged(call, Some(&line?))?))?;
+        let mut input = stdin().lock();
+        while let Some(line) = next_line(&mut input)? {
+            let read = line.and_then(|line| merged(call, Some(&line)));
+            // A caller that counts lines gets as many answers.
+            let refused = |why| json!({"error": why, "success": false});
+            print_json(&read.map_or_else(refused, |arguments| recall.call(&arguments)))?;
         }
         return Ok(0);
     }
@@ -34,15 +43,32 @@ pub(crate) fn session_search(global: &Global, call: &SessionSearch) -> Result<u8
         }
         other => other.map(str::to_owned),
     };
-    print_json(&recall.call(&merged(call, given.as_deref())?))?;
+    let arguments = merged(call, given.as_deref()).map_err(Failure::Usage)?;
+    print_json(&recall.call(&arguments))?;
     Ok(0)
 }
 
-/// Returns the arguments of a call: those in JSON, and the flags over them.
-fn merged(call: &SessionSearch, json: Option<&str>) -> Result<Map<String, Value>, Failure> {
+/// Reads a line: `None` at the end of input, and what is wrong with one that no call can be.
+fn next_line(input: &mut impl BufRead) -> io::Result<Option<Result<String, String>>> {
+    let mut line = Vec::new();
+    input.by_ref().take(LINE_BYTES_MAX as u64 + 1).read_until(b'\n', &mut line)?;
+    if line.is_empty() {
+        return Ok(None);
+    }
+    if line.len() > LINE_BYTES_MAX && !line.ends_with(b"\n") {
+        input.skip_until(b'\n')?;
+        return Ok(Some(Err(format!("read the arguments: the line is longer than {LINE_BYTES_MAX} bytes"))));
+    }
+    Ok(Some(String::from_utf8(line).map_err(|_| "read the arguments: the line is no UTF-8".to_owned())))
+}
+
+/// Returns the arguments of a call: those in JSON, and the flags over them. Fails with what is wrong.
+fn merged(call: &SessionSearch, json: Option<&str>) -> Result<Map<String, Value>, String> {
     let mut arguments = match json.map(str::trim).filter(|json| !json.is_empty()) {
-        Some(json) => serde_json::from_str(json)
-            .map_err(|error| Failure::Usage(format!("read the arguments: {error}; give one JSON object")))?,
+        Some(json) => serde_json::from_str(json).map_err(|error| {
+            let why: String = error.to_string().chars().take(WHY_CHARS_MAX).collect();
+            format!("read the arguments: {why}; give one JSON object")
+        })?,
         None => Map::new(),
     };
     for (name, value) in [
