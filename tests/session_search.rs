@@ -4,8 +4,11 @@
 use std::fs;
 use std::io::Write;
 use std::process::Stdio;
+use std::sync::Arc;
 
-use afterthought_hermes::{CONTRACT, Config, Recall};
+use afterthought::index::Folder;
+use afterthought::{Options, SearchRequest};
+use afterthought_hermes::{CONTRACT, Config, LazyEngine, Recall, Waits};
 use afterthought_tests::{Fixture, Trace, aft, run};
 use afterthought_tools::archive::{Message, Session, Shape, Writer};
 use jsonschema::Validator;
@@ -585,6 +588,186 @@ fn hostile_rows_give_answers_of_bounded_size() {
 }
 
 #[test]
+fn what_is_given_makes_no_answer_long() {
+    let fixture = town();
+    let tool = Tool::of(&fixture);
+    let words: String = (0..20_000).map(|at| format!("word{at:05} ")).collect();
+    let long = "x".repeat(300_000);
+    let roles: Vec<String> = (0..20).map(|at| format!("{at}{}", "r".repeat(20_000))).collect();
+    let many: Vec<String> = (0..5_000).map(|at| format!("role-{at}")).collect();
+    for (arguments, success) in [
+        (json!({"query": words}), true),
+        (json!({"query": "granite ".repeat(40_000)}), true),
+        (json!({"query": long}), true),
+        (json!({"query": format!("{long} OR granite")}), true),
+        (json!({"query": "granite", "role_filter": roles.join(",")}), true),
+        (json!({"query": "granite", "role_filter": many.join(",")}), false),
+        (json!({"query": "granite", "exclude_session_ids": [long]}), true),
+        (json!({"query": "granite", "current_session_id": long}), true),
+        (json!({"query": "granite", "profile": long}), false),
+        (json!({"query": "granite", "after": long}), false),
+        (json!({"session_id": long}), false),
+        (json!({"session_id": long, "around_message_id": 1}), false),
+        (json!({"session_id": "chain-1", "around_message_id": long}), false),
+    ] {
+        let answer = tool.ask(arguments);
+        assert_eq!(answer["success"], success, "{answer:#}");
+        let chars = answer.to_string().chars().count();
+        assert!(chars <= 100_000, "{chars}: {}", answer["mode"]);
+    }
+    let echo = tool.ask(json!({"query": "granite ".repeat(40_000)}));
+    assert!(text(&echo["query"]).ends_with('…') && text(&echo["query"]).chars().count() == 2_001, "{echo}");
+    let whole = tool.ask(json!({"query": "granite"}));
+    assert_eq!(whole["query"], "granite");
+}
+
+/// Makes a session another's, behind the index's back.
+fn give_away(fixture: &Fixture, session: &str, user: &str) {
+    let archive = rusqlite::Connection::open(fixture.archive()).expect("an archive");
+    archive.execute("UPDATE sessions SET user_id = ?2 WHERE id = ?1", [session, user]).expect("an update");
+}
+
+#[test]
+fn what_became_anothers_is_not_shown_while_the_index_is_behind() {
+    let owned = |id: &str, at: f64| Session { user_id: Some("alice".into()), ..session(id, at) };
+    let fixture = Fixture::with(Shape::V22, |writer| {
+        let given = Session { title: Some("Pelican ledger".into()), ..owned("given", 0.0) };
+        talk(writer, &given, &lines(4, "pelican secret"))?;
+        talk(writer, &owned("kept", 100.0), &lines(4, "pelican"))?;
+        talk(writer, &owned("gone", 200.0), &lines(4, "pelican vanished"))?;
+        Ok(())
+    });
+    let first = Tool::with(&fixture, |config| config.user = Some("alice".into()));
+    assert_eq!(first.sessions(json!({"query": "pelican", "limit": 10})).len(), 3);
+    drop(first);
+    // Nothing can be brought up to date while another writes the index: the searches are of the last commit.
+    let folder = Folder::of(&fixture.index(), &fixture.archive().canonicalize().expect("an archive"))
+        .live()
+        .expect("a pointer")
+        .expect("an index");
+    let lock = folder.join(".tantivy-writer.lock");
+    let held = fs::File::options().append(true).create(true).open(lock).expect("a lock file");
+    held.lock().expect("a lock that was let go");
+    let tool = Tool::with(&fixture, |config| {
+        config.user = Some("alice".into());
+        config.wait = std::time::Duration::ZERO;
+    });
+    assert_eq!(tool.sessions(json!({"query": "pelican", "limit": 10})).len(), 3);
+    give_away(&fixture, "given", "bob");
+    let archive = rusqlite::Connection::open(fixture.archive()).expect("an archive");
+    archive.execute("DELETE FROM messages WHERE session_id = 'gone'", []).expect("a deletion");
+    for query in ["pelican", "secret", "vanished", "ledger", "Pelican ledger"] {
+        let found = tool.ask(json!({"query": query, "limit": 10}));
+        let shown = sessions(&found);
+        assert!(shown.iter().all(|id| id == "kept"), "{query}: {shown:?}");
+        assert!(!found["results"].to_string().contains("secret"), "{query}: {found:#}");
+        assert!(found["count"] != 0 || found.get("message").is_some(), "{query}: {found:#}");
+    }
+    assert_eq!(tool.ask(json!({"session_id": "given"}))["success"], false);
+    drop(held);
+}
+
+#[test]
+fn a_long_lineage_leaves_room_for_the_others_of_one_person() {
+    let owned = |session: Session| Session { user_id: Some("alice".into()), ..session };
+    let fixture = Fixture::with(Shape::V22, |writer| {
+        for at in 0..60 {
+            let id = format!("chain-{at:02}");
+            let link = match at {
+                0 => session(&id, 0.0),
+                _ => child(&id, &format!("chain-{:02}", at - 1), f64::from(at)),
+            };
+            talk(writer, &owned(ended(link, "compression")), &[Message::user("pelican pelican pelican")])?;
+        }
+        let long = format!("a pelican was named once {}", "among other matters of the day ".repeat(20));
+        for at in 0..3 {
+            talk(writer, &owned(session(&format!("other-{at}"), 900.0)), &[Message::user(&long)])?;
+        }
+        Ok(())
+    });
+    let found = |tool: &Tool| {
+        let mut found = tool.sessions(json!({"query": "pelican", "limit": 4}));
+        found.sort();
+        found.retain(|id| id.starts_with("other"));
+        found
+    };
+    let of_all = found(&Tool::of(&fixture));
+    assert_eq!(of_all, ["other-0", "other-1", "other-2"]);
+    assert_eq!(found(&Tool::with(&fixture, |config| config.user = Some("alice".into()))), of_all);
+}
+
+#[test]
+fn roles_and_profiles_of_others_are_not_named_to_one_person() {
+    let fixture = Fixture::new();
+    let home = fixture.archive().parent().expect("a home").to_owned();
+    let owned = |id: &str, user: &str| Session { user_id: Some(user.into()), ..session(id, 0.0) };
+    let mut writer = Writer::create(&fixture.archive(), Shape::V22, afterthought_tools::archive::Fts::None)
+        .expect("an archive");
+    talk(&mut writer, &owned("alice-1", "alice"), &lines(2, "granite")).expect("rows");
+    let odd = Message { role: "confessor".to_owned(), ..Message::user("granite") };
+    talk(&mut writer, &owned("bob-1", "bob"), &[odd]).expect("rows");
+    writer.close().expect("a clean close");
+    write(&home.join("profiles/work/state.db"), "work-session", "walnut");
+    fs::create_dir_all(home.join("profiles/empty")).expect("a folder");
+    let tool = Tool::with(&fixture, |config| config.user = Some("alice".into()));
+    for role in ["confesso", "confessor"] {
+        let answer = tool.ask(json!({"query": "granite", "role_filter": role}));
+        assert_eq!((&answer["count"], answer.get("notes")), (&json!(0), None), "{answer}");
+    }
+    for (arguments, name) in [
+        (json!({"session_id": "work-session"}), "none"),
+        (json!({"query": "walnut", "profile": "nobody"}), "nobody"),
+        (json!({"query": "walnut", "profile": "empty"}), "empty"),
+    ] {
+        let refused = tool.ask(arguments);
+        let said = refused.to_string();
+        assert_eq!(refused["success"], false);
+        assert!(!said.contains("default") && !said.contains("work,") && !said.contains("state.db"), "{said}");
+        assert_eq!(refused["error"] == format!("profile \"{name}\" is not there"), name != "none", "{said}");
+    }
+}
+
+#[test]
+fn a_path_within_a_folder_finds_the_profiles_around_it() {
+    let fixture = Fixture::new();
+    let home = fixture.archive().parent().expect("a home").to_owned();
+    write(&home.join("state.db"), "root-session", "granite");
+    write(&home.join("profiles/work/state.db"), "work-session", "walnut");
+    for (folder, archive) in [
+        ("profiles/work", "state.db"),
+        ("profiles/work", "./state.db"),
+        ("profiles", "work/state.db"),
+        (".", "profiles/work/state.db"),
+    ] {
+        let mut command = aft();
+        command.current_dir(home.join(folder)).args(["--archive", archive, "--index"]).arg(fixture.index());
+        let answer =
+            run(command.args(["hermes", "session-search", "--session-id", "default/root-session"])).json();
+        assert_eq!(answer["session_id"], "root-session", "{folder} {archive}: {answer}");
+    }
+}
+
+#[test]
+fn an_engine_is_shared_with_whoever_gives_it() {
+    let fixture = town();
+    let minute = std::time::Duration::from_mins(1);
+    let options = Options::new(fixture.archive(), fixture.index());
+    let engine = Arc::new(LazyEngine::new(options, Waits { fresh: minute, first: minute }));
+    let recall = Recall::beside(Config::of_archive(fixture.archive(), fixture.index()), Arc::clone(&engine));
+    for turn in 0..6 {
+        let word = format!("turnword{turn}");
+        fixture.writer().message("new", &Message::user(&word)).expect("a row");
+        if turn % 2 == 0 {
+            let answer = recall.call(json!({"query": word}).as_object().expect("an object"));
+            assert_eq!((&answer["count"], answer.get("notes")), (&json!(1), None), "{answer}");
+        } else {
+            let page = engine.search(SearchRequest::new(word)).expect("a page");
+            assert_eq!((page.total.value, page.warnings.len()), (1, 0), "{:?}", page.warnings);
+        }
+    }
+}
+
+#[test]
 fn no_mode_leaves_a_trace() {
     let fixture = town();
     let folder = fixture.archive().parent().expect("a folder").to_owned();
@@ -741,6 +924,14 @@ fn aft_reads_calls_from_standard_input() {
     assert_eq!((one.len(), &one[0]["mode"]), (1, &json!("discover")));
     let two = piped(&["--lines"], "{\"query\": \"granite\"}\n{\"session_id\": \"chain-1\"}\n");
     assert_eq!(two.iter().map(|answer| text(&answer["mode"])).collect::<Vec<_>>(), ["discover", "read"]);
+    // A line that is no call is answered in its place, and the next ones go on.
+    let long = format!("{{\"query\": \"{}\"}}", "x".repeat(2_000_000));
+    let quoted = format!("\"{}\"", "y".repeat(500_000));
+    let mixed = piped(&["--lines"], &format!("{{\n[1]\n{long}\n{quoted}\n{{\"query\": \"granite\"}}\n"));
+    let succeeded: Vec<&Value> = mixed.iter().map(|answer| &answer["success"]).collect();
+    assert_eq!(succeeded, [false, false, false, false, true]);
+    assert!(text(&mixed[2]["error"]).contains("longer than 1048576 bytes"), "{}", mixed[2]);
+    assert!(mixed[..4].iter().all(|answer| text(&answer["error"]).len() < 400));
     let help = run(aft().args(["hermes", "session-search", "--help"]));
     assert!(help.stdout.contains("Exit codes: 0 answered"), "{help:?}");
 }

@@ -1,6 +1,7 @@
 //! The tool of Hermes, offered where it is asked for.
 
 use afterthought_tests::Fixture;
+use afterthought_tools::archive::Message;
 use serde_json::{Value, json};
 
 use crate::client::Client;
@@ -65,6 +66,23 @@ fn it_answers_beside_the_other_tools() {
     let page = client.page(&json!({"query": "anchor chain"}));
     let found = call(&mut client, &json!({"query": "anchor chain"}));
     assert_eq!(page["results"][0]["message_id"], found["results"][0]["match_message_id"]);
+}
+
+#[test]
+fn it_and_the_other_tools_find_what_was_written_last() {
+    let fixture = harbor();
+    let mut client = Client::with(&fixture, &["--tools", "search_messages,session_search"]);
+    client.page(&json!({"query": "anchor"}));
+    for turn in 0..4 {
+        let word = format!("turnword{turn}");
+        fixture.writer().message("s-web", &Message::user(&word)).expect("a row");
+        if turn % 2 == 0 {
+            let found = call(&mut client, &json!({"query": word}));
+            assert_eq!((&found["count"], found.get("notes")), (&json!(1), None), "{found}");
+        } else {
+            assert_eq!(client.page(&json!({"query": word}))["total"]["value"], 1);
+        }
+    }
 }
 
 #[test]

@@ -6,7 +6,7 @@ use afterthought::time::bound_now;
 use serde_json::{Map, Value};
 
 use crate::Refusal;
-use crate::limits::{EXCLUDED_MAX, SESSIONS_DEFAULT, SESSIONS_MAX, WINDOW_DEFAULT, WINDOW_MAX};
+use crate::limits::{EXCLUDED_MAX, ROLES_MAX, SESSIONS_DEFAULT, SESSIONS_MAX, WINDOW_DEFAULT, WINDOW_MAX};
 
 /// How the agent links a session in a text.
 const LINK: &str = "@session:";
@@ -48,7 +48,7 @@ pub(crate) enum Mode<'a> {
 }
 
 impl Arguments {
-    /// Reads a call. Fails on a bound of time that is none, and on too many sessions to exclude.
+    /// Reads a call. Fails on a bound of time that is none, and on too many roles or sessions to exclude.
     pub(crate) fn read(given: &Map<String, Value>) -> Result<Self, Refusal> {
         let text = |name: &str| given.get(name).and_then(Value::as_str).map(str::trim);
         let named = |name: &str| text(name).filter(|text| !text.is_empty()).map(str::to_owned);
@@ -63,7 +63,7 @@ impl Arguments {
             query: named("query"),
             session_id,
             anchor: anchor.map(|anchor| whole(anchor).map_or(Anchor::Unreadable, Anchor::Id)),
-            roles: text("role_filter").map(comma_list).unwrap_or_default(),
+            roles: few("role_filter", text("role_filter").map(comma_list).unwrap_or_default(), ROLES_MAX)?,
             limit: within("limit", SESSIONS_DEFAULT, SESSIONS_MAX),
             sort: match text("sort").map(str::to_lowercase).as_deref() {
                 Some("newest") => Sort::Newest,
@@ -120,11 +120,14 @@ fn excluded(given: &Map<String, Value>) -> Result<Vec<String>, Refusal> {
         Some(Value::String(ids)) => comma_list(ids),
         _ => Vec::new(),
     };
-    if ids.len() > EXCLUDED_MAX {
-        let message = format!("read exclude_session_ids: {} are given, {EXCLUDED_MAX} at most", ids.len());
-        return Err(Refusal::new(message));
+    few("exclude_session_ids", ids, EXCLUDED_MAX)
+}
+
+fn few(name: &str, list: Vec<String>, max: usize) -> Result<Vec<String>, Refusal> {
+    if list.len() > max {
+        return Err(Refusal::new(format!("read {name}: {} are given, {max} at most", list.len())));
     }
-    Ok(ids)
+    Ok(list)
 }
 
 /// Reads any value as text; nothing where it is blank or null.

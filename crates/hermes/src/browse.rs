@@ -50,7 +50,7 @@ fn entry(sight: &Sight<'_>, root: &Row, tip: &Row) -> afterthought::Result<Value
     let last_active = if last_active.is_null() { &session.started } else { last_active };
     let title = session.title.as_deref().filter(|title| !title.is_empty());
     Ok(json!({
-        "session_id": session.id,
+        "session_id": name(&session.id),
         "title": title.map(name),
         "source": root.0.source.as_deref().map(name),
         "started_at": short(&root.0.started),

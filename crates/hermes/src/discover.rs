@@ -10,8 +10,8 @@ use afterthought::{ErrorKind, Filters, Group, Hit, Match, Origin, Page, SearchRe
 use serde_json::{Map, Value, json};
 
 use crate::arguments::Arguments;
-use crate::limits::{CURRENT_HITS_MAX, CURRENT_HITS_PAGE, SESSIONS_OF_LINEAGE, TITLE_BYTES_MAX};
-use crate::message::{Anchored, Halvings, Place, anchored, fitted, name, shaped, short};
+use crate::limits::{CURRENT_HITS_MAX, CURRENT_HITS_PAGE, NOTES_MAX, TITLE_BYTES_MAX};
+use crate::message::{Anchored, Halvings, Place, anchored, fitted, name, said, shaped, short};
 use crate::operators::{grouped, is_operator};
 use crate::profiles::Profile;
 use crate::reasons::{Reasons, relaxed, titled, why_empty};
@@ -60,12 +60,16 @@ pub(crate) fn discover(
         note = Some(relaxed(&Reasons::default(), found.is_weak));
     }
     let results = profile.read(asker.user, |sight| search.results(sight, &found.hits))?;
-    let answer = fitted(|halvings| {
+    // The archive has moved on from what was found.
+    if results.is_empty() {
+        return search.nothing(&Reasons::default(), &found, freshness);
+    }
+    Ok(fitted(|halvings| {
         let shown: Vec<Value> = results.iter().map(|result| result.shown(halvings)).collect();
         let mut answer = Map::new();
         answer.insert("success".into(), true.into());
         answer.insert("mode".into(), "discover".into());
-        answer.insert("query".into(), query.into());
+        answer.insert("query".into(), said(query).into());
         let count = shown.len();
         answer.insert("results".into(), shown.into());
         answer.insert("count".into(), count.into());
@@ -74,11 +78,10 @@ pub(crate) fn discover(
             answer.insert("relaxed".into(), true.into());
         }
         if let Some(note) = &note {
-            answer.insert("message".into(), note.as_str().into());
+            answer.insert("message".into(), said(note).into());
         }
-        Value::Object(answer)
-    });
-    Ok(found.annotated(answer, freshness))
+        found.annotated(answer.into(), freshness.as_ref())
+    }))
 }
 
 /// Tells whether a query leaves open what must be there: it has words that no operator and no quotes
@@ -206,14 +209,19 @@ impl Found {
         self.hits.extend(page.results);
     }
 
-    fn annotated(&self, mut answer: Value, freshness: Option<Warning>) -> Value {
+    fn annotated(&self, mut answer: Value, freshness: Option<&Warning>) -> Value {
         if let Some(percent) = self.building {
             let note = format!("the index is being built: {percent} % of the messages are searched so far");
             answer["index_rebuild"] = json!({"percent": percent, "note": note});
         }
         let freshness = freshness.filter(|warning| warning.kind != "building");
-        let notes = self.notes.iter().cloned().chain(freshness.map(|warning| warning.message));
-        let notes: Vec<String> = notes.collect();
+        let notes = self.notes.iter().chain(freshness.map(|warning| &warning.message));
+        let mut notes: Vec<String> = notes.map(|note| said(note)).collect();
+        let more = notes.len().saturating_sub(NOTES_MAX);
+        if more > 0 {
+            notes.truncate(NOTES_MAX);
+            notes.push(format!("{more} more notes are left out"));
+        }
         if !notes.is_empty() {
             answer["notes"] = notes.into();
         }
@@ -237,15 +245,11 @@ impl Search<'_> {
             origins,
             matching,
             sort: self.arguments.sort,
-            // A person's lineages may hang together by a session that is another's: they are told apart
-            // by what this person sees, and that is not in the index.
-            group: if self.asker.user.is_some() { Group::Session } else { Group::Lineage },
+            group: Group::Lineage,
             // One more: the lineage of the title may be among them.
-            limit: (self.arguments.limit + 1)
-                * if self.asker.user.is_some() { SESSIONS_OF_LINEAGE } else { 1 },
+            limit: self.arguments.limit + 1,
             filters: Filters {
                 roles,
-                users: self.asker.user.map(str::to_owned).into_iter().collect(),
                 exclude_sessions: self.scene.current.iter().chain(&self.scene.excluded).cloned().collect(),
                 since_ms: self.arguments.since_ms,
                 until_ms: self.arguments.until_ms,
@@ -346,12 +350,12 @@ impl Search<'_> {
         let answer = json!({
             "success": true,
             "mode": "discover",
-            "query": self.query,
+            "query": said(self.query),
             "results": [],
             "count": 0,
-            "message": message,
+            "message": said(&message),
         });
-        Ok(found.annotated(answer, freshness))
+        Ok(found.annotated(answer, freshness.as_ref()))
     }
 
     /// Makes a result of the best hit of each lineage, the title's first.
@@ -367,31 +371,40 @@ impl Search<'_> {
                 break;
             }
             let root = sight.root(&hit.session_id)?;
-            if !seen.insert(root.clone()) {
+            if seen.contains(&root) {
                 continue;
             }
             let result = match hit.message_id {
                 Some(id) => self.message(sight, hit, id, &root)?,
                 None => match sight.session(&hit.session_id)? {
-                    Some(session) => title_result(sight, &session, &root)?,
-                    None => continue,
+                    Some(session) => Some(title_result(sight, &session, &root)?),
+                    None => None,
                 },
             };
+            let Some(result) = result else { continue };
+            seen.insert(root);
             let is_compact = self.arguments.compact && !results.is_empty();
             results.push(if is_compact { result.compact() } else { result });
         }
         Ok(results)
     }
 
+    /// Makes a result of a hit; `None` where the archive has it no longer, or not for who asks: the index
+    /// may be behind.
     fn message(
         &self,
         sight: &Sight<'_>,
         hit: &Hit,
         id: i64,
         root: &str,
-    ) -> afterthought::Result<FoundSession> {
-        let top = sight.session(root)?.unwrap_or_default();
-        let own = sight.session(&hit.session_id)?.unwrap_or_default();
+    ) -> afterthought::Result<Option<FoundSession>> {
+        let (Some(top), Some(own)) = (sight.session(root)?, sight.session(&hit.session_id)?) else {
+            return Ok(None);
+        };
+        let view = anchored(sight, &sight.visible(&hit.session_id)?, id, AROUND)?;
+        if !view.window.iter().any(|message| message.id == id) {
+            return Ok(None);
+        }
         let started = if is_blank(&top.started) { &own.started } else { &top.started };
         let mut head = head(&hit.session_id, &top, started);
         let model = [top.model.as_deref(), own.model.as_deref()]
@@ -407,8 +420,7 @@ impl Search<'_> {
             head.insert("matched_field".into(), hit.matched_fields.first().map(|field| field.name()).into());
             head.insert("origin".into(), hit.origin.name().into());
         }
-        let view = anchored(sight, &sight.visible(&hit.session_id)?, id, AROUND)?;
-        Ok(FoundSession::new(head, Some(id), view, root, &hit.session_id))
+        Ok(Some(FoundSession::new(head, Some(id), view, root, &hit.session_id)))
     }
 }
 
@@ -458,7 +470,7 @@ fn is_blank(stored: &Value) -> bool {
 /// Begins a result.
 fn head(session_id: &str, top: &StoredSession, started: &Value) -> Map<String, Value> {
     let mut head = Map::new();
-    head.insert("session_id".into(), session_id.into());
+    head.insert("session_id".into(), name(session_id).into());
     head.insert("when".into(), when(&short(started)).into());
     let source = top.source.as_deref().filter(|source| !source.is_empty());
     head.insert("source".into(), name(source.unwrap_or("unknown")).into());
@@ -523,7 +535,7 @@ impl FoundSession {
         result.insert("messages_before".into(), self.view.before.into());
         result.insert("messages_after".into(), self.view.after.into());
         if let Some(parent) = &self.parent {
-            result.insert("parent_session_id".into(), parent.as_str().into());
+            result.insert("parent_session_id".into(), name(parent).into());
         }
         Value::Object(result)
     }

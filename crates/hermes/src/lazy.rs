@@ -1,5 +1,6 @@
-//! The engine behind the tools. Opened at the first call, so that a client meets its tools also where
-//! there is nothing to open yet; whatever fails is tried again at the next call.
+//! The engine behind a door's tools, one for each archive: two over one index would wait for each other's
+//! writer. Opened at the first call, so that a client meets its tools also where there is nothing to open
+//! yet; whatever fails is tried again at the next call.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -7,28 +8,43 @@ use std::time::{Duration, Instant};
 use afterthought::{Engine, ErrorKind, Freshness, Level, Options, Page, Result, SearchRequest, Warning};
 use parking_lot::Mutex;
 
-/// Longest wait for the index to come up to date before an answer.
-const SYNC_WAIT: Duration = Duration::from_secs(2);
-/// Longest wait of the call that begins a first build: small archives are whole by then, and others
-/// have their newest sessions. Calls after it do not wait for the build.
-const FIRST_WAIT: Duration = Duration::from_millis(500);
+/// How long a call waits for the index.
+#[derive(Clone, Copy, Debug)]
+pub struct Waits {
+    /// For an index that was whole once to come up to date.
+    pub fresh: Duration,
+    /// For a first build, by the call that begins it or goes on with it: small archives are whole by then,
+    /// and others have their newest sessions. Calls after it do not wait for the build.
+    pub first: Duration,
+}
 
-pub(crate) struct LazyEngine {
+impl Default for Waits {
+    fn default() -> Self {
+        Self { fresh: Duration::from_secs(2), first: Duration::from_millis(500) }
+    }
+}
+
+/// An engine that is opened when it is first asked for, and again after what its index cannot survive.
+pub struct LazyEngine {
     options: Options,
+    waits: Waits,
     open: Mutex<Option<Arc<Engine>>>,
 }
 
 /// The engine, and how fresh its index is.
-pub(crate) struct Ready {
-    pub(crate) engine: Arc<Engine>,
-    pub(crate) sync_ms: f64,
+pub struct Ready {
+    /// The engine.
+    pub engine: Arc<Engine>,
+    /// How long the call waited for its index, in milliseconds.
+    pub sync_ms: f64,
     /// What the reader of an answer should know.
-    pub(crate) warning: Option<Warning>,
+    pub warning: Option<Warning>,
 }
 
 impl Ready {
     /// Returns the same for answers that say nothing of the index: also that it is still being built.
-    pub(crate) fn warnings(&self) -> Result<Vec<Warning>> {
+    /// Fails if the index cannot be read.
+    pub fn warnings(&self) -> Result<Vec<Warning>> {
         let building = self.engine.built_so_far()?.map(|rows| {
             let message = format!("the index is still being built: {rows} rows are in it, the newest first");
             Warning::new("building", message)
@@ -36,8 +52,8 @@ impl Ready {
         Ok(building.into_iter().chain(self.warning.clone()).collect())
     }
 
-    /// Adds to what was not found that it may be found later, where that is so.
-    pub(crate) fn found<T>(&self, found: Result<T>) -> Result<T> {
+    /// Adds to what was not found that it may be found later, where that is so. Fails as `found` did.
+    pub fn found<T>(&self, found: Result<T>) -> Result<T> {
         match found {
             Err(error) if error.kind() == ErrorKind::NotFound && self.engine.built_so_far()?.is_some() => {
                 Err(error.hint("the index is still being built: try again a little later"))
@@ -48,22 +64,31 @@ impl Ready {
 }
 
 impl LazyEngine {
-    pub(crate) fn new(options: Options) -> Self {
-        Self { options, open: Mutex::new(None) }
+    /// Takes what to open. Opens nothing yet.
+    #[must_use]
+    pub fn new(options: Options, waits: Waits) -> Self {
+        Self { options, waits, open: Mutex::new(None) }
     }
 
-    /// Runs what reads the index, after it was brought up to date. Blocks.
-    pub(crate) fn fresh<T>(&self, read: impl FnOnce(Ready) -> Result<T>) -> Result<T> {
+    /// Runs what reads the index, after it was brought up to date. Blocks, for as long as the index is
+    /// waited for and the work takes. Fails if there is nothing to open, and as `read` does.
+    pub fn fresh<T>(&self, read: impl FnOnce(Ready) -> Result<T>) -> Result<T> {
         self.with(|engine| {
             let began = Instant::now();
-            let warning = freshen(&engine)?.warning();
+            let warning = self.freshened(&engine)?.warning();
             let sync_ms = began.elapsed().as_secs_f64() * 1_000.0;
             read(Ready { engine, sync_ms, warning })
         })
     }
 
-    /// Runs what reads the index as it is. Blocks.
-    pub(crate) fn with<T>(&self, read: impl FnOnce(Arc<Engine>) -> Result<T>) -> Result<T> {
+    /// Brings the index up to date as [`LazyEngine::fresh`] does, and returns what there is to say about
+    /// that.
+    pub fn freshen(&self) -> Result<Option<Warning>> {
+        self.with(|engine| Ok(self.freshened(&engine)?.warning()))
+    }
+
+    /// Runs what reads the index as it is. Blocks. Fails if there is nothing to open, and as `read` does.
+    pub fn with<T>(&self, read: impl FnOnce(Arc<Engine>) -> Result<T>) -> Result<T> {
         let engine = self.engine()?;
         let answer = read(Arc::clone(&engine));
         if let Err(error) = &answer
@@ -75,7 +100,8 @@ impl LazyEngine {
     }
 
     /// Answers a search; what a cursor continues stays as it was, anything else is brought up to date.
-    pub(crate) fn search(&self, request: SearchRequest) -> Result<Page> {
+    /// Fails as [`Engine::search`] does.
+    pub fn search(&self, request: SearchRequest) -> Result<Page> {
         if request.cursor.is_some() {
             return self.with(|engine| engine.search(request));
         }
@@ -102,17 +128,16 @@ impl LazyEngine {
         let taken = self.open.lock().take_if(|engine| Arc::ptr_eq(engine, broken));
         drop(taken);
     }
-}
 
-fn freshen(engine: &Engine) -> Result<Freshness> {
-    let wait = match engine.built_so_far()? {
-        None => SYNC_WAIT,
-        Some(0) => FIRST_WAIT,
-        // One build is enough; more would wait behind it.
-        Some(_) if engine.is_syncing() => return Ok(Freshness::Pending),
-        Some(_) => Duration::ZERO,
-    };
-    engine.freshen(Level::Quick, wait, |_| {})
+    fn freshened(&self, engine: &Engine) -> Result<Freshness> {
+        let wait = match engine.built_so_far()? {
+            None => self.waits.fresh,
+            // One build is enough; more would wait behind it.
+            Some(rows) if rows > 0 && engine.is_syncing() => return Ok(Freshness::Pending),
+            Some(_) => self.waits.first,
+        };
+        engine.freshen(Level::Quick, wait, |_| {})
+    }
 }
 
 fn is_about_index(kind: ErrorKind) -> bool {

@@ -14,6 +14,7 @@
 mod arguments;
 mod browse;
 mod discover;
+mod lazy;
 mod limits;
 mod message;
 mod operators;
@@ -25,13 +26,17 @@ mod sight;
 mod when;
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use afterthought::Error;
 use serde_json::{Map, Value, json};
 
 use arguments::{Arguments, Mode};
+use message::said;
 use profiles::Profiles;
+
+pub use lazy::{LazyEngine, Ready, Waits};
 
 /// The tool's contract: its name, description, `inputSchema` and the shapes of its answers.
 pub const CONTRACT: &str = include_str!("../../../schema/session_search.json");
@@ -57,10 +62,13 @@ pub struct Config {
 }
 
 impl Config {
-    /// Takes an archive and looks for other profiles where the agent has them: around it.
+    /// Takes an archive and looks for other profiles where the agent has them: around it. A path that is
+    /// relative is of the folder that the process is in now.
     #[must_use]
     pub fn of_archive(archive: impl Into<PathBuf>, index_root: impl Into<PathBuf>) -> Self {
         let archive = archive.into();
+        // What is around a path shows in a whole one only. One that has none is refused when it is opened.
+        let archive = std::path::absolute(&archive).unwrap_or(archive);
         let home = archive.parent().unwrap_or(Path::new("")).to_owned();
         let profiles = home.parent().filter(|parent| parent.ends_with("profiles"));
         let root = profiles.and_then(Path::parent).map_or_else(|| home.clone(), Path::to_owned);
@@ -86,7 +94,14 @@ impl Recall {
     /// Makes the tool; opens nothing yet.
     #[must_use]
     pub fn new(config: Config) -> Self {
-        Self { profiles: Profiles::new(&config), config }
+        Self { profiles: Profiles::new(&config, None), config }
+    }
+
+    /// Makes the tool over an engine that others ask as well: that of the archive of `config`, opened for
+    /// the same person. Opens nothing yet.
+    #[must_use]
+    pub fn beside(config: Config, engine: Arc<LazyEngine>) -> Self {
+        Self { profiles: Profiles::new(&config, Some(engine)), config }
     }
 
     /// Answers a call. Never fails: what goes wrong is an answer with `error` and `success: false`.
@@ -148,10 +163,11 @@ impl Refusal {
         Self { hint: self.hint.or_else(hint), ..self }
     }
 
+    /// Writes it, cut where what was given makes it long.
     fn into_answer(self) -> Value {
-        let mut answer = json!({"error": self.message, "success": false});
+        let mut answer = json!({"error": said(&self.message), "success": false});
         if let Some(hint) = self.hint {
-            answer["hint"] = hint.into();
+            answer["hint"] = said(&hint).into();
         }
         answer
     }

@@ -16,10 +16,10 @@ pub(crate) const READ_HEAD_ROWS: usize = 20;
 pub(crate) const READ_TAIL_ROWS: usize = 10;
 /// Sessions that a call may exclude.
 pub(crate) const EXCLUDED_MAX: usize = 20;
+/// Roles that a call may name.
+pub(crate) const ROLES_MAX: usize = 20;
 /// Sessions of one lineage that are looked at; more are damage.
 pub(crate) const LINEAGE_MAX: usize = 10_000;
-/// Sessions that are looked at for each lineage that is shown, where one person's are told apart.
-pub(crate) const SESSIONS_OF_LINEAGE: usize = 10;
 /// Sessions of one chain of compressions.
 pub(crate) const CHAIN_MAX: usize = 100;
 /// Hits in the conversation that asks that are looked at for one that left its context.
@@ -39,11 +39,21 @@ pub(crate) const CALLS_CHARS_MAX: usize = 2_000;
 pub(crate) const CALLS_MAX: usize = 20;
 /// Characters of a role, a name, an id, a title.
 pub(crate) const NAME_CHARS_MAX: usize = 200;
+/// Characters of what is said beside messages: a query that is repeated, a note, a refusal.
+pub(crate) const SAID_CHARS_MAX: usize = 2_000;
+/// Notes of one answer,
+pub(crate) const NOTES_MAX: usize = 10;
+/// and words in it that stand nowhere.
+pub(crate) const UNKNOWN_WORDS_MAX: usize = 10;
 /// Longest query that may be a title, in bytes; the agent cuts titles far before.
 pub(crate) const TITLE_BYTES_MAX: usize = 2_000;
 /// Characters of a list's preview.
 pub(crate) const PREVIEW_CHARS_MAX: usize = 60;
 /// Characters of one answer; where it would be longer, messages are cut to half, and half again,
 pub(crate) const ANSWER_CHARS_MAX: usize = 100_000;
-/// this many times at most.
-pub(crate) const HALVINGS_MAX: u32 = 5;
+/// this many times at most;
+pub(crate) const HALVINGS_MAX: u32 = 8;
+/// after so many of them, names as well,
+pub(crate) const HALVINGS_OF_TEXT: u32 = 5;
+/// to so many characters.
+pub(crate) const NAME_CHARS_MIN: usize = 16;

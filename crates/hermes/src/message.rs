@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 
 use crate::limits::{
     ANSWER_CHARS_MAX, BOOKEND_CHARS_MAX, BOOKEND_ROWS, CALLS_CHARS_MAX, CALLS_MAX, HALVINGS_MAX,
-    NAME_CHARS_MAX, READ_CHARS_MAX, WINDOW_CHARS_MAX,
+    HALVINGS_OF_TEXT, NAME_CHARS_MAX, NAME_CHARS_MIN, READ_CHARS_MAX, SAID_CHARS_MAX, WINDOW_CHARS_MAX,
 };
 use crate::sight::Sight;
 
@@ -22,6 +22,13 @@ pub(crate) enum Place {
 /// How often what a message may show is halved.
 #[derive(Clone, Copy)]
 pub(crate) struct Halvings(u32);
+
+impl Halvings {
+    /// Characters of a name: where no text is left to cut, archives hold what are none.
+    fn name_chars(self) -> usize {
+        if self.0 > HALVINGS_OF_TEXT { NAME_CHARS_MIN } else { NAME_CHARS_MAX }
+    }
+}
 
 impl Place {
     fn chars(self) -> usize {
@@ -58,6 +65,7 @@ pub(crate) fn shaped(
 fn shape(message: &StoredMessage, anchor: Option<i64>, place: Place, halvings: Halvings) -> Value {
     let (content, content_chars) = content(message, place.chars() >> halvings.0);
     let (calls, calls_chars) = calls(&message.tool_calls, CALLS_CHARS_MAX >> halvings.0);
+    let name = |text: &str| cut(text, halvings.name_chars());
     let mut shaped = Map::new();
     shaped.insert("id".into(), message.id.into());
     shaped.insert("role".into(), name(&message.role).into());
@@ -148,6 +156,11 @@ fn short_call(call: &Value, chars_max: usize) -> Value {
 /// Cuts a name, an id or a title that is none: whole ones are far shorter.
 pub(crate) fn name(text: &str) -> String {
     cut(text, NAME_CHARS_MAX)
+}
+
+/// Cuts what is said beside messages, which may repeat what was given.
+pub(crate) fn said(text: &str) -> String {
+    cut(text, SAID_CHARS_MAX)
 }
 
 /// Cuts a value that is text.

@@ -3,14 +3,14 @@
 
 use std::collections::HashMap;
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Duration;
 
 use afterthought::archive::Archive;
-use afterthought::{Engine, Error, ErrorKind, Level, Options, Page, SearchRequest, Warning};
+use afterthought::{Options, Page, SearchRequest, Warning};
 use parking_lot::Mutex;
 
+use crate::lazy::{LazyEngine, Waits};
 use crate::sight::Sight;
 use crate::{Config, Refusal};
 
@@ -26,19 +26,25 @@ pub(crate) struct Profiles {
     archive: PathBuf,
     root: PathBuf,
     index_root: PathBuf,
-    wait: Duration,
+    waits: Waits,
     allow_copy: bool,
+    /// The only person who asks. What other profiles there are is not for them.
+    user: Option<String>,
+    /// The engine of the archive that asks, where others ask it as well.
+    own: Option<Arc<LazyEngine>>,
     open: Mutex<HashMap<PathBuf, Arc<Profile>>>,
 }
 
 impl Profiles {
-    pub(crate) fn new(config: &Config) -> Self {
+    pub(crate) fn new(config: &Config, own: Option<Arc<LazyEngine>>) -> Self {
         Self {
             archive: config.archive.clone(),
             root: config.root.clone(),
             index_root: config.index_root.clone(),
-            wait: config.wait,
+            waits: Waits { fresh: config.wait, first: config.wait },
             allow_copy: config.allow_copy,
+            user: config.user.clone(),
+            own,
             open: Mutex::default(),
         }
     }
@@ -55,20 +61,33 @@ impl Profiles {
             return Ok(Arc::clone(profile));
         }
         if !path.is_file() {
+            if let (Some(name), true) = (name, self.user.is_some()) {
+                return Err(self.absent(name));
+            }
             let what = name.map_or_else(|| "the profile".to_owned(), |name| format!("profile \"{name}\""));
             let message = format!("{what} has no archive: {} is not there", path.display());
             return Err(Refusal::new(message).or_hint(|| self.hint()));
         }
         let archive = Archive::at(&path, self.allow_copy)?;
-        let mut options = Options::new(&path, &self.index_root);
-        options.allow_copy = self.allow_copy;
-        let profile = Arc::new(Profile { archive, options, wait: self.wait, engine: Mutex::default() });
+        let shared = self.own.as_ref().filter(|_| path == self.archive).cloned();
+        let engine = shared.unwrap_or_else(|| self.engine(&path));
+        let profile = Arc::new(Profile { archive, engine });
         open.insert(path, Arc::clone(&profile));
         Ok(profile)
     }
 
-    /// Says which other profiles there are, if any.
+    fn engine(&self, path: &Path) -> Arc<LazyEngine> {
+        let mut options = Options::new(path, &self.index_root);
+        options.allow_copy = self.allow_copy;
+        options.user.clone_from(&self.user);
+        Arc::new(LazyEngine::new(options, self.waits))
+    }
+
+    /// Says which other profiles there are, if any, to who may know of them.
     pub(crate) fn hint(&self) -> Option<String> {
+        if self.user.is_some() {
+            return None;
+        }
         let names = self.names();
         (names.len() > 1).then(|| {
             format!("what another profile holds is read with profile; there are: {}", names.join(", "))
@@ -90,9 +109,17 @@ impl Profiles {
         if canonical == DEFAULT || (is_name(&canonical) && home.is_dir()) {
             return Ok(home.join(ARCHIVE));
         }
-        let there = self.names().join(", ");
-        Err(Refusal::new(format!("profile \"{name}\" is not there"))
-            .hint(format!("profiles: {there}; leave profile out for the one that asks")))
+        Err(self.absent(name))
+    }
+
+    fn absent(&self, name: &str) -> Refusal {
+        let there = if self.user.is_some() {
+            String::new()
+        } else {
+            format!("profiles: {}; ", self.names().join(", "))
+        };
+        Refusal::new(format!("profile \"{name}\" is not there"))
+            .hint(format!("{there}leave profile out for the one that asks"))
     }
 
     fn names(&self) -> Vec<String> {
@@ -117,9 +144,7 @@ fn is_name(name: &str) -> bool {
 /// One profile's archive, and its index once a query asked for it.
 pub(crate) struct Profile {
     archive: Archive,
-    options: Options,
-    wait: Duration,
-    engine: Mutex<Option<Arc<Engine>>>,
+    engine: Arc<LazyEngine>,
 }
 
 impl Profile {
@@ -135,43 +160,11 @@ impl Profile {
     /// Brings the index up to date, and returns what there is to say about that. Waits for a while at
     /// most; what is missing then is said by every page.
     pub(crate) fn freshen(&self) -> afterthought::Result<Option<Warning>> {
-        self.over(|engine| Ok(engine.freshen(Level::Quick, self.wait, |_| {})?.warning()))
+        self.engine.freshen()
     }
 
     /// Answers a search from the last commit.
     pub(crate) fn search(&self, request: SearchRequest) -> afterthought::Result<Page> {
-        self.over(|engine| engine.search(request))
+        self.engine.with(|engine| engine.search(request))
     }
-
-    fn over<T>(&self, work: impl FnOnce(&Engine) -> afterthought::Result<T>) -> afterthought::Result<T> {
-        let engine = self.engine()?;
-        let done = work(&engine);
-        // One that was mended or built again meanwhile is opened by the next call.
-        if done.as_ref().is_err_and(is_about_index) {
-            let taken = self.engine.lock().take_if(|open| Arc::ptr_eq(open, &engine));
-            drop(taken);
-        }
-        done
-    }
-
-    fn engine(&self) -> afterthought::Result<Arc<Engine>> {
-        let mut open = self.engine.lock();
-        if let Some(engine) = &*open {
-            return Ok(Arc::clone(engine));
-        }
-        let engine = Arc::new(Engine::open(&self.options)?);
-        *open = Some(Arc::clone(&engine));
-        Ok(engine)
-    }
-}
-
-fn is_about_index(error: &Error) -> bool {
-    matches!(
-        error.kind(),
-        ErrorKind::IndexMissing
-            | ErrorKind::IndexUnavailable
-            | ErrorKind::IndexIncompatible
-            | ErrorKind::IndexDamaged
-            | ErrorKind::Internal
-    )
 }

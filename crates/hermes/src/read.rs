@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::limits::{READ_HEAD_ROWS, READ_TAIL_ROWS};
-use crate::message::{Place, fitted, session_meta, shaped};
+use crate::message::{Place, fitted, name, session_meta, shaped};
 use crate::profiles::Profile;
 use crate::{Asker, Refusal};
 
@@ -29,7 +29,7 @@ pub(crate) fn read(profile: &Profile, asker: Asker<'_>, session_id: &str) -> Res
         let mut answer = json!({
             "success": true,
             "mode": "read",
-            "session_id": session.id,
+            "session_id": name(&session.id),
             "session_meta": session_meta(&session),
             "message_count": total,
             "truncated": truncated,

@@ -4,6 +4,8 @@
 use afterthought::{ErrorKind, Match, Origin, Result, SearchRequest};
 
 use crate::discover::{Found, Search};
+use crate::limits::UNKNOWN_WORDS_MAX;
+use crate::message::name;
 use crate::sight::HIDDEN_SOURCES;
 
 /// Where else a query has matches, in messages.
@@ -62,7 +64,12 @@ impl Reasons {
     fn sentences(&self) -> Vec<String> {
         let mut sentences = Vec::new();
         if !self.unknown.is_empty() {
-            let words: Vec<String> = self.unknown.iter().map(|word| format!("\"{word}\"")).collect();
+            let shown = self.unknown.iter().take(UNKNOWN_WORDS_MAX);
+            let mut words: Vec<String> = shown.map(|word| format!("\"{}\"", name(word))).collect();
+            let more = self.unknown.len() - words.len();
+            if more > 0 {
+                words.push(format!("and {more} more"));
+            }
             let stand = if words.len() == 1 { "stands" } else { "stand" };
             sentences.push(format!("{} {stand} nowhere in what was searched", words.join(", ")));
         }

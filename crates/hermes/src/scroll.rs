@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::arguments::Anchor;
-use crate::message::{Place, Window, fitted, session_meta, shaped, window};
+use crate::message::{Place, Window, fitted, name, session_meta, shaped, window};
 use crate::profiles::Profile;
 use crate::sight::{Sight, left_context};
 use crate::{Asker, Refusal};
@@ -35,13 +35,14 @@ pub(crate) fn scroll(
     })??;
     let Found { session, window, moved } = found;
     let warning = moved.then(|| {
-        format!("message {anchor} is not in {session_id}: it is in {}, of the same lineage", session.id)
+        let [asked, there] = [session_id, session.id.as_str()].map(name);
+        format!("message {anchor} is not in {asked}: it is in {there}, of the same lineage")
     });
     Ok(fitted(|halvings| {
         let mut answer = json!({
             "success": true,
             "mode": "scroll",
-            "session_id": session.id,
+            "session_id": name(&session.id),
             "around_message_id": anchor,
             "session_meta": session_meta(&session),
             "window": size,

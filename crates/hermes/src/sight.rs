@@ -64,17 +64,21 @@ impl<'a> Sight<'a> {
     }
 
     /// Returns the rows of a session that are or were part of its conversation, by id.
+    /// None where the session is not there.
     pub(crate) fn visible(&self, session_id: &str) -> Result<Vec<RowOutline>> {
+        if self.session(session_id)?.is_none() {
+            return Ok(Vec::new());
+        }
         let mut rows = self.view.outline(session_id)?;
         rows.retain(|row| row.state.visible());
         Ok(rows)
     }
 
-    /// Returns the messages of some rows.
+    /// Returns the messages of some rows, without those that are not there.
     pub(crate) fn messages(&self, rows: &[RowOutline]) -> Result<Vec<StoredMessage>> {
         let mut messages = Vec::with_capacity(rows.len());
         for row in rows {
-            messages.extend(self.view.stored_message(row.id)?);
+            messages.extend(self.message(row.id)?);
         }
         Ok(messages)
     }

@@ -20,6 +20,7 @@ mod session_search;
 use std::sync::Arc;
 
 use afterthought::{Error, ErrorKind, Options, Result};
+use afterthought_hermes::Waits;
 use rmcp::ServiceExt;
 use rmcp::service::ServerInitializeError;
 use rmcp::transport::io::stdio_pipes;
@@ -33,16 +34,19 @@ use server::{Doors, Server};
 
 /// Serves one client over standard input and output until it closes standard input. Opens nothing
 /// before the first call. Fails as interrupted at Ctrl-C or SIGTERM, whose handler it sets for
-/// the process.
+/// the process. Calls under way are waited for, five seconds at the end of input and two at a signal;
+/// one that takes longer is not answered.
 pub fn serve_stdio(options: Options, tools: Tools) -> Result<()> {
     let mut runtime = tokio::runtime::Builder::new_current_thread();
     let runtime = runtime.enable_all().build().map_err(|error| failed(Box::new(error)))?;
     let stop = CancellationToken::new();
     stop_at_signals(stop.clone());
-    let doors =
-        Arc::new(Doors { recall: session_search::recall(&options), engine: LazyEngine::new(options) });
+    let engine = Arc::new(LazyEngine::new(options.clone(), Waits::default()));
+    let recall = session_search::recall(&options, Arc::clone(&engine));
+    let doors = Arc::new(Doors { engine, recall });
     let served = runtime.block_on(serve(Server::new(Arc::clone(&doors), tools), stop));
-    // A read of standard input that is under way cannot be called off, so nobody waits for it.
+    // Nobody waits any longer: neither for calls that are still at work, nor for a read of standard input,
+    // which cannot be called off.
     runtime.shutdown_background();
     // Here a sync under way commits what it has.
     drop(doors);
@@ -65,7 +69,7 @@ async fn serve(server: Server, stop: CancellationToken) -> Result<()> {
 
 fn stop_at_signals(stop: CancellationToken) {
     let set = ctrlc::set_handler(move || {
-        // Answers under way are still written; a second signal does not wait for them.
+        // Calls under way have two seconds to be answered; a second signal does not wait for them.
         if stop.is_cancelled() {
             std::process::exit(130);
         }

@@ -76,7 +76,7 @@ impl Tools {
 
 /// What answers the tools.
 pub(crate) struct Doors {
-    pub(crate) engine: LazyEngine,
+    pub(crate) engine: Arc<LazyEngine>,
     pub(crate) recall: Recall,
 }
 

@@ -1,12 +1,14 @@
 //! The tool `session_search` of Hermes, offered where it is asked for: its answers are those of
 //! [`afterthought_hermes`], as JSON in both forms, since that is what its callers read.
 
-use std::sync::LazyLock;
+use std::sync::{Arc, LazyLock};
 
 use afterthought::Options;
 use afterthought_hermes::{CONTRACT, Config, Recall};
 use rmcp::model::{CallToolResult, ContentBlock, JsonObject, Tool};
 use serde_json::Value;
+
+use crate::engine::LazyEngine;
 
 pub(crate) const NAME: &str = "session_search";
 
@@ -14,13 +16,15 @@ pub(crate) const NAME: &str = "session_search";
 pub(crate) static TOOL: LazyLock<Tool> =
     LazyLock::new(|| serde_json::from_str(CONTRACT).expect("the file is constant"));
 
-/// Makes what answers over the archive of these options, and the profiles around it. Opens nothing yet.
-pub(crate) fn recall(options: &Options) -> Recall {
-    Recall::new(Config {
+/// Makes what answers over the archive of these options, by the engine that the other tools ask, and over the
+/// profiles around it. Opens nothing yet.
+pub(crate) fn recall(options: &Options, engine: Arc<LazyEngine>) -> Recall {
+    let config = Config {
         user: options.user.clone(),
         allow_copy: options.allow_copy,
         ..Config::of_archive(&options.archive, &options.index_root)
-    })
+    };
+    Recall::beside(config, engine)
 }
 
 pub(crate) fn call(recall: &Recall, given: &JsonObject) -> CallToolResult {
