@@ -11,7 +11,7 @@ use crate::limits::{CHAIN_MAX, PREVIEW_CHARS_MAX};
 use crate::message::{name, short};
 use crate::profiles::Profile;
 use crate::sight::{COMPRESSION, HIDDEN_SOURCES, Sight};
-use crate::{Asker, Refusal};
+use crate::{Asker, Refusal, message};
 
 /// A session and when its last message was written.
 type Row = (StoredSession, Value);
@@ -50,7 +50,7 @@ fn entry(sight: &Sight<'_>, root: &Row, tip: &Row) -> afterthought::Result<Value
     let last_active = if last_active.is_null() { &session.started } else { last_active };
     let title = session.title.as_deref().filter(|title| !title.is_empty());
     Ok(json!({
-        "session_id": name(&session.id),
+        "session_id": message::session_id(&session.id),
         "title": title.map(name),
         "source": root.0.source.as_deref().map(name),
         "started_at": short(&root.0.started),

@@ -17,7 +17,7 @@ use crate::profiles::Profile;
 use crate::reasons::{Reasons, relaxed, titled, why_empty};
 use crate::sight::{HIDDEN_SOURCES, Sight, is_compacted_away, left_context};
 use crate::when::when;
-use crate::{Asker, Refusal};
+use crate::{Asker, Refusal, message};
 
 /// The source of what timers wrote.
 const CRON: &str = "cron";
@@ -470,7 +470,7 @@ fn is_blank(stored: &Value) -> bool {
 /// Begins a result.
 fn head(session_id: &str, top: &StoredSession, started: &Value) -> Map<String, Value> {
     let mut head = Map::new();
-    head.insert("session_id".into(), name(session_id).into());
+    head.insert("session_id".into(), message::session_id(session_id).into());
     head.insert("when".into(), when(&short(started)).into());
     let source = top.source.as_deref().filter(|source| !source.is_empty());
     head.insert("source".into(), name(source.unwrap_or("unknown")).into());
@@ -535,7 +535,7 @@ impl FoundSession {
         result.insert("messages_before".into(), self.view.before.into());
         result.insert("messages_after".into(), self.view.after.into());
         if let Some(parent) = &self.parent {
-            result.insert("parent_session_id".into(), name(parent).into());
+            result.insert("parent_session_id".into(), message::session_id(parent).into());
         }
         Value::Object(result)
     }

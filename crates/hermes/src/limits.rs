@@ -37,10 +37,12 @@ pub(crate) const READ_CHARS_MAX: usize = 2_000;
 pub(crate) const CALLS_CHARS_MAX: usize = 2_000;
 /// Calls of one message, where they are cut.
 pub(crate) const CALLS_MAX: usize = 20;
-/// Characters of a role, a name, an id, a title.
+/// Characters of a role, a name, an id of a call, a title.
 pub(crate) const NAME_CHARS_MAX: usize = 200;
+/// Characters of a session's id: the longest that a search knows.
+pub(crate) const SESSION_ID_CHARS_MAX: usize = 1_024;
 /// Characters of what is said beside messages: a query that is repeated, a note, a refusal.
-pub(crate) const SAID_CHARS_MAX: usize = 2_000;
+pub(crate) const SAID_CHARS_MAX: usize = 1_000;
 /// Notes of one answer,
 pub(crate) const NOTES_MAX: usize = 10;
 /// and words in it that stand nowhere.

@@ -7,7 +7,8 @@ use serde_json::{Map, Value, json};
 
 use crate::limits::{
     ANSWER_CHARS_MAX, BOOKEND_CHARS_MAX, BOOKEND_ROWS, CALLS_CHARS_MAX, CALLS_MAX, HALVINGS_MAX,
-    HALVINGS_OF_TEXT, NAME_CHARS_MAX, NAME_CHARS_MIN, READ_CHARS_MAX, SAID_CHARS_MAX, WINDOW_CHARS_MAX,
+    HALVINGS_OF_TEXT, NAME_CHARS_MAX, NAME_CHARS_MIN, READ_CHARS_MAX, SAID_CHARS_MAX, SESSION_ID_CHARS_MAX,
+    WINDOW_CHARS_MAX,
 };
 use crate::sight::Sight;
 
@@ -156,6 +157,11 @@ fn short_call(call: &Value, chars_max: usize) -> Value {
 /// Cuts a name, an id or a title that is none: whole ones are far shorter.
 pub(crate) fn name(text: &str) -> String {
     cut(text, NAME_CHARS_MAX)
+}
+
+/// Cuts a session's id that is none: one that is can be given again.
+pub(crate) fn session_id(id: &str) -> String {
+    cut(id, SESSION_ID_CHARS_MAX)
 }
 
 /// Cuts what is said beside messages, which may repeat what was given.

@@ -3,9 +3,9 @@
 use serde_json::{Value, json};
 
 use crate::limits::{READ_HEAD_ROWS, READ_TAIL_ROWS};
-use crate::message::{Place, fitted, name, session_meta, shaped};
+use crate::message::{Place, fitted, session_meta, shaped};
 use crate::profiles::Profile;
-use crate::{Asker, Refusal};
+use crate::{Asker, Refusal, message};
 
 /// Answers a read. Fails if the session is not there.
 pub(crate) fn read(profile: &Profile, asker: Asker<'_>, session_id: &str) -> Result<Value, Refusal> {
@@ -29,7 +29,7 @@ pub(crate) fn read(profile: &Profile, asker: Asker<'_>, session_id: &str) -> Res
         let mut answer = json!({
             "success": true,
             "mode": "read",
-            "session_id": name(&session.id),
+            "session_id": message::session_id(&session.id),
             "session_meta": session_meta(&session),
             "message_count": total,
             "truncated": truncated,

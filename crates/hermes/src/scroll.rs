@@ -3,10 +3,10 @@
 use serde_json::{Value, json};
 
 use crate::arguments::Anchor;
-use crate::message::{Place, Window, fitted, name, session_meta, shaped, window};
+use crate::message::{Place, Window, fitted, session_meta, shaped, window};
 use crate::profiles::Profile;
 use crate::sight::{Sight, left_context};
-use crate::{Asker, Refusal};
+use crate::{Asker, Refusal, message};
 
 /// A window, and where it was found.
 struct Found {
@@ -35,14 +35,14 @@ pub(crate) fn scroll(
     })??;
     let Found { session, window, moved } = found;
     let warning = moved.then(|| {
-        let [asked, there] = [session_id, session.id.as_str()].map(name);
+        let [asked, there] = [session_id, session.id.as_str()].map(message::session_id);
         format!("message {anchor} is not in {asked}: it is in {there}, of the same lineage")
     });
     Ok(fitted(|halvings| {
         let mut answer = json!({
             "success": true,
             "mode": "scroll",
-            "session_id": name(&session.id),
+            "session_id": message::session_id(&session.id),
             "around_message_id": anchor,
             "session_meta": session_meta(&session),
             "window": size,
