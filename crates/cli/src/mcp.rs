@@ -18,6 +18,6 @@ pub(crate) fn run(global: &Global, args: &Mcp) -> Result<u8, Failure> {
     }
     let mut options = paths::options(global)?;
     options.user.clone_from(&args.user);
-    serve_stdio(options, tools)?;
+    serve_stdio(&options, tools)?;
     Ok(0)
 }

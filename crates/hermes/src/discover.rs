@@ -54,7 +54,7 @@ pub(crate) fn discover(
             note = Some(relaxed(&reasons, found.is_weak));
         }
         if found.hits.is_empty() {
-            return search.nothing(&reasons, &found, freshness);
+            return search.nothing(&reasons, &found, freshness.as_ref());
         }
     } else if found.relaxed {
         note = Some(relaxed(&Reasons::default(), found.is_weak));
@@ -62,7 +62,7 @@ pub(crate) fn discover(
     let results = profile.read(asker.user, |sight| search.results(sight, &found.hits))?;
     // The archive has moved on from what was found.
     if results.is_empty() {
-        return search.nothing(&Reasons::default(), &found, freshness);
+        return search.nothing(&Reasons::default(), &found, freshness.as_ref());
     }
     Ok(fitted(|halvings| {
         let shown: Vec<Value> = results.iter().map(|result| result.shown(halvings)).collect();
@@ -341,7 +341,7 @@ impl Search<'_> {
         &self,
         reasons: &Reasons,
         found: &Found,
-        freshness: Option<Warning>,
+        freshness: Option<&Warning>,
     ) -> Result<Value, Refusal> {
         // Some of the words may stand where not all of them do.
         let is_open = reasons.is_empty() && is_relaxable(self.query);
@@ -355,7 +355,7 @@ impl Search<'_> {
             "count": 0,
             "message": said(&message),
         });
-        Ok(found.annotated(answer, freshness.as_ref()))
+        Ok(found.annotated(answer, freshness))
     }
 
     /// Makes a result of the best hit of each lineage, the title's first.

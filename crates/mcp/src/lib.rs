@@ -36,13 +36,13 @@ use server::{Doors, Server};
 /// before the first call. Fails as interrupted at Ctrl-C or SIGTERM, whose handler it sets for
 /// the process. Calls under way are waited for, five seconds at the end of input and two at a signal;
 /// one that takes longer is not answered.
-pub fn serve_stdio(options: Options, tools: Tools) -> Result<()> {
+pub fn serve_stdio(options: &Options, tools: Tools) -> Result<()> {
     let mut runtime = tokio::runtime::Builder::new_current_thread();
     let runtime = runtime.enable_all().build().map_err(|error| failed(Box::new(error)))?;
     let stop = CancellationToken::new();
     stop_at_signals(stop.clone());
     let engine = Arc::new(LazyEngine::new(options.clone(), Waits::default()));
-    let recall = session_search::recall(&options, Arc::clone(&engine));
+    let recall = session_search::recall(options, Arc::clone(&engine));
     let doors = Arc::new(Doors { engine, recall });
     let served = runtime.block_on(serve(Server::new(Arc::clone(&doors), tools), stop));
     // Nobody waits any longer: neither for calls that are still at work, nor for a read of standard input,
