@@ -67,6 +67,7 @@ RULES = {
     "link-prefix": "a link is understood with its @session: too",
     "snippet-without-marks": "their scan marks no word; ours does",
     "notes": "ours says how it read an odd query",
+    "query-cut": "a query that is repeated is cut at 1,000 characters and marked, so that an answer has a bound",
 }
 
 # --- Archives.
@@ -718,7 +719,10 @@ class Judge:
     # Results of a query.
 
     def discover(self, t, o):
-        self.same(t, o, {"results", "count", "sessions_searched", "message", "relaxed", "notes"})
+        self.same(t, o, {"results", "count", "sessions_searched", "message", "relaxed", "notes", "query"})
+        if o["query"] != t["query"]:
+            is_cut = o["query"].endswith("…") and len(o["query"]) == 1_001 and t["query"].startswith(o["query"][:-1])
+            self.differ("query-cut", is_cut, f"{o['query'][:99]} {len(o['query'])}")
         if "notes" in o:
             self.found.add("notes")
         if o["count"] != len(o["results"]) or (not o["results"] and "message" not in o):
