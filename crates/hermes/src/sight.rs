@@ -5,20 +5,11 @@ use std::collections::HashSet;
 
 use afterthought::Result;
 use afterthought::archive::{RowOutline, StoredMessage, StoredSession, View};
+use afterthought::search::is_reset;
 use serde_json::Value;
 
 use crate::limits::LINEAGE_MAX;
 
-/// Reasons to end a session after which the agent starts with nothing of it in front of the model.
-const RESETS: [&str; 7] = [
-    "session_reset",
-    "session_switch",
-    "idle",
-    "daily",
-    "suspended",
-    "resume_pending_expired",
-    "new_session",
-];
 /// The reason where a summary of it goes on.
 pub(crate) const COMPRESSION: &str = "compression";
 /// Sources of sessions that no person had.
@@ -117,7 +108,7 @@ impl<'a> Sight<'a> {
 /// Tells whether a session's words are in front of no model any more: it was summed up, or reset.
 pub(crate) fn left_context(session: &StoredSession) -> bool {
     let reason = session.end_reason.as_deref();
-    reason.is_some_and(|reason| reason == COMPRESSION || RESETS.contains(&reason))
+    reason.is_some_and(|reason| reason == COMPRESSION || is_reset(reason))
 }
 
 /// Tells whether compaction took a row out of the model's sight.

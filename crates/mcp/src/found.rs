@@ -10,8 +10,8 @@ use crate::answer::{Answer, as_json, push_notes};
 use crate::budget::{
     BARE, Budget, Cut, HITS, LEAST, LEVELS, Level, clip, clip_snippet, clip_warnings, largest,
 };
-use crate::engine::LazyEngine;
 use crate::merge::{Asked, merge};
+use afterthought_hermes::LazyEngine;
 
 /// Answers one query.
 pub(crate) fn one(engine: &LazyEngine, request: SearchRequest, budget: Budget) -> Result<Answer> {

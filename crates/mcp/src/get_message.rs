@@ -8,8 +8,8 @@ use serde_json::json;
 use crate::answer::{Answer, push_notes};
 use crate::arguments::read;
 use crate::budget::{Budget, MESSAGES};
-use crate::engine::LazyEngine;
 use crate::messages::{Messages, named, push_session};
+use afterthought_hermes::LazyEngine;
 
 pub(crate) const NAME: &str = "get_message";
 

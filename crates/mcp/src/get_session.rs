@@ -12,8 +12,8 @@ use crate::arguments::{read, wrong};
 use crate::budget::{
     BARE, Budget, Cut, HITS, LEAST, LEVELS, Level, MESSAGES, clip, clip_snippet, clip_warnings, largest,
 };
-use crate::engine::LazyEngine;
 use crate::messages::{Messages, named, push_session};
+use afterthought_hermes::LazyEngine;
 
 pub(crate) const NAME: &str = "get_session";
 

@@ -10,7 +10,7 @@ use serde_json::json;
 
 use crate::answer::{Answer, push_notes};
 use crate::arguments::read;
-use crate::engine::LazyEngine;
+use afterthought_hermes::LazyEngine;
 
 pub(crate) const NAME: &str = "index_status";
 

@@ -4,7 +4,6 @@
 mod answer;
 mod arguments;
 mod budget;
-mod engine;
 mod found;
 mod get_message;
 mod get_session;
@@ -29,7 +28,7 @@ use tokio_util::sync::CancellationToken;
 pub use budget::{json_tokens, tokens};
 pub use server::Tools;
 
-use engine::LazyEngine;
+use afterthought_hermes::LazyEngine;
 use server::{Doors, Server};
 
 /// Serves one client over standard input and output until it closes standard input. Opens nothing

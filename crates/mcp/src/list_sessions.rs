@@ -8,8 +8,8 @@ use serde::Deserialize;
 use crate::answer::{Answer, as_json, push_notes};
 use crate::arguments::{bound, read, wrong};
 use crate::budget::{BARE, Budget, Cut, LEAST, LEVELS, Level, SESSIONS, clip_warnings, largest};
-use crate::engine::LazyEngine;
 use crate::messages::{clip_names, push_session};
+use afterthought_hermes::LazyEngine;
 
 pub(crate) const NAME: &str = "list_sessions";
 

@@ -9,8 +9,8 @@ use serde::Deserialize;
 use crate::answer::Answer;
 use crate::arguments::{bound, missing, read, wrong};
 use crate::budget::Budget;
-use crate::engine::LazyEngine;
 use crate::found;
+use afterthought_hermes::LazyEngine;
 
 pub(crate) const NAME: &str = "search_messages";
 

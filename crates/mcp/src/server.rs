@@ -13,10 +13,10 @@ use rmcp::{RoleServer, ServerHandler};
 use serde::Deserialize;
 
 use crate::answer::{Answer, answered, refused};
-use crate::engine::LazyEngine;
 use crate::{
     get_message, get_session, index_status, list_sessions, search_messages, search_reasoning, session_search,
 };
+use afterthought_hermes::LazyEngine;
 
 const INSTRUCTIONS: &str = "Searches the archive in which an AI agent keeps its past sessions: search first, then \
     get_message or get_session to read on from a hit. What was \"thought\" was considered by the model and not said.";

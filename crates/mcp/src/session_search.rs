@@ -8,7 +8,7 @@ use afterthought_hermes::{CONTRACT, Config, Recall};
 use rmcp::model::{CallToolResult, ContentBlock, JsonObject, Tool};
 use serde_json::Value;
 
-use crate::engine::LazyEngine;
+use afterthought_hermes::LazyEngine;
 
 pub(crate) const NAME: &str = "session_search";
 

@@ -45,8 +45,8 @@ pub(super) struct Columns {
     pub(super) stored_message: String,
     /// One session's rows by id, without their text.
     pub(super) outline: String,
-    /// Sessions as they are stored, every column in the fixed order of `stored`.
-    pub(super) stored_sessions: String,
+    /// What is read of a session as it is stored, in the fixed order of `stored`.
+    pub(super) stored_session: String,
     /// Sessions may have parents,
     pub(super) has_parents: bool,
     /// and titles.
@@ -118,7 +118,7 @@ impl Columns {
             outline: format!(
                 "SELECT id, role, {marks}, octet_length(content) FROM messages WHERE session_id = ?1 ORDER BY id"
             ),
-            stored_sessions: format!("SELECT id, source, started_at, {} FROM sessions", handed_on.join(", ")),
+            stored_session: format!("id, source, started_at, {}", handed_on.join(", ")),
             has_parents: sessions.contains("parent_session_id"),
             has_titles: sessions.contains("title"),
             complete_tables: format!(

@@ -115,13 +115,14 @@ impl View<'_> {
 
     /// Returns a session as it is stored; `None` if no row has the id.
     pub fn stored_session(&self, id: &str) -> Result<Option<StoredSession>> {
-        let sql = format!("{} WHERE id = ?1", self.columns.stored_sessions);
+        let sql = format!("SELECT {} FROM sessions WHERE id = ?1", self.columns.stored_session);
         Ok(self.all(&sql, [id], stored_session)?.into_iter().next())
     }
 
     /// Returns the sessions whose parent this is.
     pub fn stored_children(&self, id: &str) -> Result<Vec<StoredSession>> {
-        let sql = format!("{} WHERE parent_session_id = ?1", self.columns.stored_sessions);
+        let sql =
+            format!("SELECT {} FROM sessions WHERE parent_session_id = ?1", self.columns.stored_session);
         if self.columns.has_parents { self.all(&sql, [id], stored_session) } else { Ok(Vec::new()) }
     }
 
@@ -132,7 +133,7 @@ impl View<'_> {
             return Ok(Vec::new());
         }
         let pattern = format!("{} #%", title.replace('\\', "\\\\").replace('%', "\\%").replace('_', "\\_"));
-        let sessions = &self.columns.stored_sessions;
+        let sessions = format!("SELECT {} FROM sessions", self.columns.stored_session);
         let numbered = format!("{sessions} WHERE title LIKE ?1 ESCAPE '\\' ORDER BY started_at DESC");
         let mut found = self.all(&numbered, [pattern.as_str()], stored_session)?;
         found.extend(self.all(&format!("{sessions} WHERE title = ?1"), [title], stored_session)?);
@@ -142,9 +143,8 @@ impl View<'_> {
     /// Returns every session, each with the time of its last message as it is stored; null where it has
     /// none. One step into an index for each.
     pub fn stored_sessions(&self) -> Result<Vec<(StoredSession, Value)>> {
-        let (columns, from) = self.columns.stored_sessions.split_once(" FROM ").unwrap_or_default();
         let last = "(SELECT max(timestamp) FROM messages WHERE messages.session_id = sessions.id)";
-        let sql = format!("{columns}, {last} FROM {from}");
+        let sql = format!("SELECT {}, {last} FROM sessions", self.columns.stored_session);
         self.all(&sql, [], |row| Ok((stored_session(row)?, value(row.get_ref(STORED_SESSION_COLUMNS)?))))
     }
 }

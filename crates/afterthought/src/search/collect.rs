@@ -327,7 +327,7 @@ impl Watch {
         Self { facets: self.facets.emptied(), diagnoses: self.diagnoses, ..Self::default() }
     }
 
-    /// Takes in the counts of other segments.
+    /// Takes in the counts of another thread.
     pub(super) fn merge(&mut self, other: Self) {
         self.facets.merge(other.facets);
         self.matched += other.matched;

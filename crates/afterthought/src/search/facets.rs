@@ -165,7 +165,7 @@ impl FacetCounts {
         Ok(())
     }
 
-    /// Takes in the counts of other segments.
+    /// Takes in the counts of another thread.
     pub(super) fn merge(&mut self, other: Self) {
         if self.sessions.len() < other.sessions.len() {
             self.sessions.resize(other.sessions.len(), 0);

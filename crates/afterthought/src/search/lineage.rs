@@ -17,6 +17,13 @@ const RESETS: [&str; 7] = [
 /// The source of sessions that were delegated: a part of what delegated them, however that ended.
 const SOURCE_DELEGATED: &str = "subagent";
 
+/// Tells whether a session that ended for this reason is in front of no model any more, so that its child is a
+/// new conversation.
+#[must_use]
+pub fn is_reset(end_reason: &str) -> bool {
+    RESETS.contains(&end_reason)
+}
+
 /// What is known of a session's place in its lineage.
 pub(super) struct Link<'a> {
     pub(super) id: Option<&'a Arc<str>>,
@@ -34,8 +41,8 @@ pub(super) fn conversation(links: &[Link<'_>], current: &str) -> Option<Vec<bool
     let mut neighbours: Vec<Vec<usize>> = vec![Vec::new(); links.len()];
     for (child, link) in links.iter().enumerate() {
         let Some(parent) = link.parent.and_then(|parent| by_id.get(&**parent)) else { continue };
-        let is_reset = links[*parent].end_reason.is_some_and(|reason| RESETS.contains(&reason));
-        if !is_reset || link.source == Some(SOURCE_DELEGATED) {
+        let was_reset = links[*parent].end_reason.is_some_and(is_reset);
+        if !was_reset || link.source == Some(SOURCE_DELEGATED) {
             neighbours[child].push(*parent);
             neighbours[*parent].push(child);
         }

@@ -44,6 +44,7 @@ pub use facets::{Facet, FacetValue, Facets, FacetsMore, facet_line};
 pub use filter::cause::NAMES as FILTER_NAMES;
 pub use hydrate::Fetch;
 pub use kept::Kept;
+pub use lineage::is_reset;
 pub use page::{Confidence, Count, Hit, IndexState, IndexView, Page};
 pub use pool::Pool;
 pub use request::{Filters, Group, Match, SearchRequest, Sort};

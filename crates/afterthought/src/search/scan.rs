@@ -28,7 +28,7 @@ pub(super) struct Tally {
     pub(super) coverage: Coverage,
     pub(super) candidates: Vec<Candidate>,
     /// Documents of the candidates, where positions are read: reading their lists again would cost more. At
-    /// most [`KEPT_DOCS_MAX`].
+    /// most [`KEPT_DOCS_MAX`] of each thread.
     pub(super) kept: Vec<Weighed>,
     /// Whether anything is to be ranked.
     ranks: bool,
@@ -54,7 +54,7 @@ impl Tally {
         }
     }
 
-    /// Takes in what other segments hold.
+    /// Takes in what another thread found.
     pub(super) fn merge(&mut self, other: Self) {
         self.total += other.total;
         self.watch.merge(other.watch);

@@ -20,7 +20,8 @@ pub(super) fn share_out<T: Sync, A: Send>(
     let work = || {
         let mut own = account();
         while let Some(one) = tasks.get(next.fetch_add(1, Ordering::Relaxed)) {
-            task(one, &mut own)?;
+            // Nobody begins another one when the answer is an error.
+            task(one, &mut own).inspect_err(|_| next.store(tasks.len(), Ordering::Relaxed))?;
         }
         Ok(own)
     };
