@@ -1,6 +1,7 @@
 //! A conversation as a list to read, slice, filter and search: one session of an archive, or
 //! messages in memory that are in no archive yet. Knows no runtime, no provider and no door.
 
+use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
@@ -132,13 +133,8 @@ impl Context {
     /// is brought inside, so a slice never fails and may be empty.
     #[must_use]
     pub fn slice(&self, start: Option<i64>, end: Option<i64>) -> Self {
-        let length = i64::try_from(self.entries.len()).unwrap_or(i64::MAX);
-        let inside = |bound: i64| {
-            let from_start = if bound < 0 { bound.saturating_add(length) } else { bound };
-            usize::try_from(from_start.clamp(0, length)).unwrap_or(0)
-        };
-        let (start, end) = (inside(start.unwrap_or(0)), inside(end.unwrap_or(length)));
-        let entries = self.entries.get(start..end).unwrap_or_default().to_vec();
+        let entries =
+            self.entries.get(slice_range(self.entries.len(), start, end)).unwrap_or_default().to_vec();
         Self { entries, whole: Arc::clone(&self.whole) }
     }
 
@@ -190,6 +186,17 @@ pub fn slice_bounds(text: &str) -> std::result::Result<(Option<i64>, Option<i64>
         number => number.parse().map(Some).map_err(|_| format!("\"{number}\" is no whole number")),
     };
     Ok((bound(start)?, bound(end)?))
+}
+
+/// Returns the places from `start` up to and without `end`; see [`Context::slice`]. May be empty or reversed,
+/// but never outside.
+pub(crate) fn slice_range(length: usize, start: Option<i64>, end: Option<i64>) -> Range<usize> {
+    let length = i64::try_from(length).unwrap_or(i64::MAX);
+    let inside = |bound: i64| {
+        let from_start = if bound < 0 { bound.saturating_add(length) } else { bound };
+        usize::try_from(from_start.clamp(0, length)).unwrap_or(0)
+    };
+    inside(start.unwrap_or(0))..inside(end.unwrap_or(length))
 }
 
 /// Brings a page size into its bounds.

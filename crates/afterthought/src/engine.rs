@@ -1,6 +1,8 @@
 //! The engine: one archive, its mirror and its readers behind one handle. Everything a door needs;
 //! no door's words.
 
+use std::collections::BTreeMap;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,7 +13,7 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use crate::archive::{Archive, Stamp};
 use crate::audit::{Audit, WordAudit, audit, routes};
-use crate::context::{Context, ContextPage, ContextQuery, Entry};
+use crate::context::{Context, ContextPage, ContextQuery, Entry, slice_range};
 use crate::error::{Error, ErrorKind, Result};
 use crate::index::{Access, Disk, Folder, Snapshot, Storage, Store, flag};
 use crate::limits::{BATCH_ROWS_MAX, READERS_DEFAULT, SEARCH_WALL_MS_MAX, VERIFY_LISTED_MAX};
@@ -376,7 +378,7 @@ impl Engine {
             segments: snapshot.segments(),
             sessions,
             index: self.view(store, &snapshot)?,
-            thought_rows: snapshot.rows_with(Field::Reasoning, is_shown)?,
+            rows_by_origin: rows_by_origin(&snapshot, is_shown)?,
             audited_at: Some(self.audited_ms()).filter(|ms| *ms > 0).and_then(rfc3339),
             damaged_rows,
             damaged_ids,
@@ -416,22 +418,58 @@ impl Engine {
     }
 
     /// Returns the messages of a session that have one of these roles, any if none is named, from `slice.0`
-    /// up to and without `slice.1`; see [`Engine::session`] and [`Context::slice`].
+    /// up to and without `slice.1`; see [`Engine::session`] and [`Context::slice`]. Reads only the rows that
+    /// it returns where no role is named, else the whole session.
     pub fn session_messages(
         &self,
         id: &str,
         roles: &[String],
         (start, end): (Option<i64>, Option<i64>),
     ) -> Result<SessionMessages> {
-        let (session, context) = self.session(id)?;
-        let entries = context.filter(roles).slice(start, end).entries();
-        let messages: Vec<MessageView> = entries.iter().map(MessageView::of).collect();
+        let (session, messages) = if roles.is_empty() {
+            self.session_slice(id, start, end)?
+        } else {
+            let (session, context) = self.session(id)?;
+            let entries = context.filter(roles).slice(start, end).entries();
+            (session, entries.iter().map(MessageView::of).collect())
+        };
         let mut warnings = Vec::new();
         if messages.is_empty() {
             let message = format!("no message is there; the session has {}", session.messages);
             warnings.push(Warning::new("no-match", message));
         }
         Ok(SessionMessages { schema_version: 1, session, messages, warnings })
+    }
+
+    fn session_slice(
+        &self,
+        id: &str,
+        start: Option<i64>,
+        end: Option<i64>,
+    ) -> Result<(SessionView, Vec<MessageView>)> {
+        let (session, ids) = self.over(|store| {
+            let snapshot = store.snapshot()?;
+            let (ord, session) = self.find_session(&snapshot, id)?;
+            let ids = listed_ids(&snapshot, ord)?;
+            Ok((SessionView::of(session, ids.len() as u64, snapshot.last_activity(ord)?), ids))
+        })?;
+        let messages = self.listed(&session.id, &ids, slice_range(ids.len(), start, end))?;
+        Ok((session, messages))
+    }
+
+    /// Reads the messages at some of a session's places. What went or was taken back since the commit, or is
+    /// another session's by now, is left out.
+    fn listed(&self, session: &str, ids: &[Option<i64>], places: Range<usize>) -> Result<Vec<MessageView>> {
+        let mut messages = Vec::new();
+        let shown = ids.get(places.clone()).unwrap_or_default();
+        for (batch, from) in shown.chunks(BATCH_ROWS_MAX).zip((places.start..).step_by(BATCH_ROWS_MAX)) {
+            let rows = (from..).zip(self.archive.messages(batch)?);
+            let is_there = |message: &Message| message.state.visible() && message.session_id == session;
+            let rows = rows.map(|(index, message)| (index, message.filter(is_there)));
+            let entries = rows.filter_map(|(index, message)| Some(Entry { index, message: message? }));
+            messages.extend(entries.map(|entry| MessageView::of(&entry)));
+        }
+        Ok(messages)
     }
 
     /// Searches in a session; see [`Engine::session`] and [`Context::search`].
@@ -517,14 +555,8 @@ impl Engine {
         let session = SessionView::of(session, ids.len() as u64, snapshot.last_activity(ord)?);
         let messages = match ids.iter().position(|listed| *listed == Some(id)) {
             Some(place) => {
-                let from = place.saturating_sub(before);
-                let shown = from..ids.len().min(place.saturating_add(after).saturating_add(1));
-                let rows = (from..).zip(self.archive.messages(&ids[shown])?);
-                // A row that was written anew since the commit may be another session's.
-                let is_there = |message: &Message| message.session_id == session.id;
-                let rows = rows.map(|(index, message)| (index, message.filter(is_there)));
-                let entries = rows.filter_map(|(index, message)| Some(Entry { index, message: message? }));
-                entries.map(|entry| MessageView::of(&entry)).collect()
+                let end = ids.len().min(place.saturating_add(after).saturating_add(1));
+                self.listed(&session.id, &ids, place.saturating_sub(before)..end)?
             }
             None => vec![MessageView::unlisted(message)],
         };
@@ -621,14 +653,21 @@ pub struct Status {
     pub sessions: usize,
     /// How true it is.
     pub index: IndexView,
-    /// Messages in it with the model's reasoning.
-    pub thought_rows: u64,
+    /// Messages in it that something was said, thought, done or seen in, and sessions with a title.
+    pub rows_by_origin: BTreeMap<Origin, u64>,
     /// When what every row says was last compared with what is indexed.
     pub audited_at: Option<String>,
     /// Rows that could be read only in part.
     pub damaged_rows: u64,
     /// The first of them.
     pub damaged_ids: Vec<i64>,
+}
+
+/// Counts the messages of sessions that pass by what they hold.
+fn rows_by_origin(snapshot: &Snapshot, passes: impl Fn(u64) -> bool + Copy) -> Result<BTreeMap<Origin, u64>> {
+    // A tool's name stands on its output too, which was seen and not done.
+    let fields = Field::ALL.into_iter().filter(|field| *field != Field::ToolName);
+    fields.map(|field| Ok((field.origin(), snapshot.rows_with(field, passes)?))).collect()
 }
 
 /// Returns the ids of a session's visible messages, each once, in order.

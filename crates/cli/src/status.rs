@@ -18,8 +18,11 @@ pub(crate) fn run(global: &Global) -> Result<u8, Failure> {
     let index = &status.index;
     let state = serde_json::to_value(index.state).map_err(std::io::Error::from)?;
     let state = state.as_str().unwrap_or_default();
+    let by_origin = status.rows_by_origin.iter();
+    let by_origin: Vec<_> =
+        by_origin.map(|(origin, rows)| format!("{} {}", origin.name(), grouped(*rows))).collect();
     let mut text = format!(
-        "archive     {} ({})\nindex       {} ({}, {} segments)\nstate       {state}\nmessages    {} in {} sessions, {} with reasoning\n",
+        "archive     {} ({})\nindex       {} ({}, {} segments)\nstate       {state}\nmessages    {} in {} sessions\nof them     {}\n",
         status.archive,
         size(status.archive_bytes),
         status.index_folder,
@@ -27,7 +30,7 @@ pub(crate) fn run(global: &Global) -> Result<u8, Failure> {
         status.segments,
         grouped(index.rows),
         grouped(status.sessions as u64),
-        grouped(status.thought_rows),
+        by_origin.join(", "),
     );
     if index.percent < 100 {
         text += &format!("built       {} %; to go on: aft index\n", index.percent);

@@ -3,7 +3,7 @@
 use afterthought::index::FORMAT;
 use afterthought::search::IndexState;
 use afterthought::text::FINGERPRINT;
-use afterthought::{Result, Status};
+use afterthought::{Origin, Result, Status};
 use rmcp::model::JsonObject;
 use serde::Deserialize;
 use serde_json::json;
@@ -26,7 +26,7 @@ pub(crate) fn call(engine: &LazyEngine, schema: &JsonObject, given: JsonObject) 
         "archive": status.archive,
         "index": status.index,
         "sessions": status.sessions,
-        "thought_rows": status.thought_rows,
+        "thought_rows": thoughts(&status),
         "audited_at": status.audited_at,
         "versions": {"aft": env!("CARGO_PKG_VERSION"), "index_format": FORMAT, "analyzer": FINGERPRINT},
         "warnings": warnings,
@@ -34,6 +34,10 @@ pub(crate) fn call(engine: &LazyEngine, schema: &JsonObject, given: JsonObject) 
     let mut text = as_text(&status);
     push_notes(&mut text, &warnings);
     Ok(Answer { structured, text })
+}
+
+fn thoughts(status: &Status) -> u64 {
+    status.rows_by_origin.get(&Origin::Thought).copied().unwrap_or(0)
 }
 
 fn as_text(status: &Status) -> String {
@@ -45,14 +49,15 @@ fn as_text(status: &Status) -> String {
         }
         IndexState::Stale => format!("stale: {} rows are not searched yet", index.rows_behind),
     };
-    let share = status.thought_rows * 100 / index.rows.max(1);
+    let thoughts = thoughts(status);
+    let share = thoughts * 100 / index.rows.max(1);
     let or_never = |time: &Option<String>| time.clone().unwrap_or_else(|| "never".to_owned());
     format!(
         "{state}\n{} messages in {} sessions; {} of them, {share} %, with reasoning\nlast sync {}, last full \
          comparison {}\narchive {}\naft {}, index format {FORMAT}, analyzer {FINGERPRINT}\n",
         index.rows,
         status.sessions,
-        status.thought_rows,
+        thoughts,
         or_never(&index.last_sync),
         or_never(&index.checked_at),
         status.archive,

@@ -25,6 +25,16 @@ impl Refusal {
     }
 }
 
+impl Refusal {
+    pub(crate) fn status(&self) -> StatusCode {
+        self.status
+    }
+
+    pub(crate) fn view(&self) -> &ErrorView {
+        &self.view
+    }
+}
+
 impl From<Error> for Refusal {
     fn from(error: Error) -> Self {
         Self { status: status(error.kind()), view: ErrorView::from(&error) }

@@ -6,6 +6,7 @@ mod connections;
 mod contract;
 mod guard;
 mod metrics;
+mod page;
 mod parameters;
 mod queue;
 mod requests;

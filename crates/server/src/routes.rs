@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use afterthought::limits::SEARCH_WALL_MS_MAX;
 use afterthought::search::Deadline;
 use afterthought::{
-    Engine, Error, ErrorKind, Freshness, Level, Result, SearchRequest, SessionList, Shown, Warning,
+    Engine, Error, ErrorKind, Freshness, Level, Page, Result, SearchRequest, SessionList, Shown, Warning,
 };
 use axum::Router;
 use axum::extract::rejection::PathRejection;
@@ -29,7 +29,7 @@ use crate::parameters::{read, wrong};
 use crate::queue::Queue;
 use crate::requests::{Facets, Fresh, List, Neighbours, Nothing, OfSession, Search, Session};
 
-const SEARCH: &str = "/api/v1/search";
+pub(crate) const SEARCH: &str = "/api/v1/search";
 const FACETS: &str = "/api/v1/facets";
 const MESSAGE: &str = "/api/v1/messages/{id}";
 const SESSIONS: &str = "/api/v1/sessions";
@@ -66,6 +66,7 @@ pub(crate) fn router(served: Arc<Served>) -> Router {
         .route(HEALTH, get(health))
         .route(METRICS, get(metrics))
         .route(CONTRACT, get(contract))
+        .merge(crate::page::routes())
         .fallback(nowhere)
         .method_not_allowed_fallback(wrong_method)
         .layer(CompressionLayer::new())
@@ -74,8 +75,8 @@ pub(crate) fn router(served: Arc<Served>) -> Router {
 }
 
 /// How an answer came to be as fresh as it is, and whether anybody waits for it.
-struct Freshened {
-    warning: Option<Warning>,
+pub(crate) struct Freshened {
+    pub(crate) warning: Option<Warning>,
     sync_ms: f64,
     gone: Arc<AtomicBool>,
 }
@@ -91,11 +92,11 @@ impl Drop for Waits {
 }
 
 /// What an answer depends on beside what its request says.
-struct Needs {
+pub(crate) struct Needs {
     /// How fresh the index must be; `None` where it is not asked.
-    fresh: Option<Fresh>,
+    pub(crate) fresh: Option<Fresh>,
     /// Stays the same until something is written.
-    stays: bool,
+    pub(crate) stays: bool,
 }
 
 impl Served {
@@ -106,7 +107,7 @@ impl Served {
 
     /// Waits for a turn and works, where blocking hurts nobody. Whoever goes away while waiting leaves the
     /// line, and a search that is under way for them ends.
-    async fn answer(
+    pub(crate) async fn answer(
         &self,
         asked: &Asked,
         needs: Needs,
@@ -138,13 +139,13 @@ impl Served {
 
 /// What is asked, and which answers to it the client has.
 #[derive(Clone)]
-struct Asked {
+pub(crate) struct Asked {
     address: u64,
     known: Vec<String>,
 }
 
 impl Asked {
-    fn of(uri: &Uri, headers: &HeaderMap) -> Self {
+    pub(crate) fn of(uri: &Uri, headers: &HeaderMap) -> Self {
         let mut hasher = DefaultHasher::new();
         uri.path().hash(&mut hasher);
         uri.query().hash(&mut hasher);
@@ -189,11 +190,15 @@ async fn facets(State(served): Shared, uri: Uri, headers: HeaderMap) -> Answered
 }
 
 fn page(engine: &Engine, request: SearchRequest, freshened: Freshened) -> Result<Vec<u8>> {
+    write(&found(engine, request, freshened)?)
+}
+
+pub(crate) fn found(engine: &Engine, request: SearchRequest, freshened: Freshened) -> Result<Page> {
     let deadline = Deadline::after(Duration::from_millis(SEARCH_WALL_MS_MAX)).or_when(freshened.gone);
     let mut page = engine.search_until(request, deadline)?;
     page.sync_ms = freshened.sync_ms;
     page.warnings.extend(freshened.warning);
-    write(&page)
+    Ok(page)
 }
 
 async fn message(State(served): Shared, id: Id, uri: Uri, headers: HeaderMap) -> Answered {
