@@ -26,6 +26,11 @@ impl Address {
         Self { path: uri.path().to_owned(), pairs }
     }
 
+    /// Leads to the hits of a query.
+    pub(super) fn search(query: &str) -> Self {
+        Self { path: "/".to_owned(), pairs: vec![("q".to_owned(), query.to_owned())] }
+    }
+
     pub(super) fn get<'a>(&'a self, name: &'a str) -> Option<&'a str> {
         self.all(name).next()
     }

@@ -1,7 +1,7 @@
 //! What a search is narrowed and weighed by: one form with the box, and links where one step is all.
 
 use afterthought::search::FacetValue;
-use afterthought::{Facet, Origin, Page, Weights};
+use afterthought::{Facet, Field, Origin, Page, Weights};
 use maud::{Markup, html};
 
 use super::address::{Address, OPEN};
@@ -196,6 +196,14 @@ fn ways(address: &Address) -> Markup {
     }
 }
 
+/// Returns the origin whose colour a number's slider has.
+fn of(number: &str) -> &'static str {
+    match number {
+        "phrase" | "session" => "",
+        field => Field::named(field).map_or("", |field| field.origin().name()),
+    }
+}
+
 /// Sets of weights as links, and a slider for each number that people turn.
 fn weights(address: &Address) -> Markup {
     const NUMBERS: [(&str, &str); 8] = [
@@ -223,7 +231,7 @@ fn weights(address: &Address) -> Markup {
             @for (number, label) in NUMBERS {
                 @let usual = weights.numbers().find(|(name, _)| *name == number).map_or(1.0, |(_, usual)| usual);
                 @let value = address.boost(number).unwrap_or(usual);
-                label.slider {
+                label class={ "slider " (of(number)) } {
                     span { (label) }
                     input type="range" form="query" name={ "boost." (number) } min="0" max="5" step="0.05"
                         value=(value) data-usual=(usual);

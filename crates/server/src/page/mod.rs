@@ -227,6 +227,7 @@ async fn message(State(served): Shared, Path(id): Path<String>, uri: Uri, header
             let reading = Reading { id: Some(open.id), words: &[], origin: None };
             let body = html! {
                 main #main.alone.reader tabindex="-1" aria-label="Conversation" data-region {
+                    h1 #total .unseen { "Conversation" }
                     (reader(&address, &shown, &reading, (open.before, open.after)))
                 }
             };
@@ -275,6 +276,7 @@ async fn session(State(served): Shared, Path(id): Path<String>, uri: Uri, header
             shown.warnings.splice(0..0, freshened.warning);
             let body = html! {
                 main #main.alone.reader tabindex="-1" aria-label="Conversation" data-region {
+                    h1 #total .unseen { "Conversation" }
                     (sessions::conversation(&address, &shown, from))
                 }
             };

@@ -43,7 +43,12 @@ pub(super) fn reader(
         }
         (messages(&shown.messages, reading))
         @if is_more { a.further data-keep href=(around(AFTER, after + STEP)) { "↓ Read on" } }
-        p { a href=(whole(shown)) { "The whole conversation" } }
+        p.facts {
+            a href=(whole(shown)) { "The whole conversation" }
+            @if let Some(query) = Some(from.text("q")).filter(|query| !query.is_empty() && from.get("session") != Some(&shown.session.id)) {
+                a href=(Address::search(query).with("session", &shown.session.id)) { "Only hits in this conversation" }
+            }
+        }
     }
 }
 

@@ -1,7 +1,7 @@
 //! The hits of a search: what was found, where, how far to trust it, and how it was ranked.
 
 use afterthought::search::{Diagnosis, UnknownTerm};
-use afterthought::{Confidence, Explanation, Hit, How, Origin, Page, Sort};
+use afterthought::{Explanation, Hit, How, Origin, Page, Sort};
 use maud::{Markup, html};
 
 use super::address::{AFTER, Address, BEFORE, OPEN, by_id};
@@ -40,9 +40,6 @@ fn summary(address: &Address, page: &Page) -> Markup {
                     (order_link(address, order, label))
                 }
             }
-        }
-        @if page.confidence == Confidence::Weak && !page.query.trim().is_empty() {
-            p.weak { "No conversation holds most of what you ask for: the archive may not have the answer." }
         }
     }
 }
