@@ -15,6 +15,8 @@ use axum::http::uri::Authority;
 use axum::http::{HeaderMap, HeaderValue, StatusCode, Uri};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD as STANDARD;
 
 use crate::Settings;
 use crate::answer::Refusal;
@@ -33,6 +35,9 @@ const HEADERS: [(HeaderName, &str); 5] = [
     (CACHE_CONTROL, "private, no-cache"),
 ];
 
+/// What lets a browser ask a person: any name, and the token as the password.
+const ASK: &str = "Basic realm=\"Afterthought: the token is the password\", charset=\"UTF-8\"";
+
 pub(crate) async fn guard(State(served): State<Arc<Served>>, request: Request, next: Next) -> Response {
     let began = Instant::now();
     let matched = request.extensions().get::<MatchedPath>();
@@ -48,6 +53,8 @@ pub(crate) async fn guard(State(served): State<Arc<Served>>, request: Request, n
     }
     if response.status() == StatusCode::UNAUTHORIZED {
         response.headers_mut().insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+        // A browser asks its person for the token, and brings it from then on.
+        response.headers_mut().append(WWW_AUTHENTICATE, HeaderValue::from_static(ASK));
     }
     let (status, took) = (response.status().as_u16(), began.elapsed());
     served.metrics.count(&route, status, took);
@@ -77,7 +84,7 @@ fn check(settings: &Settings, request: &Request) -> Result<(), Refusal> {
         return Err(Refusal::http(StatusCode::FORBIDDEN, "read Origin: another page asks", hint));
     }
     if uri.path() != HEALTH && !has_token(settings, headers) {
-        let hint = "send the token that the server was started with as Authorization: Bearer TOKEN";
+        let hint = "send the token that the server was started with as Authorization: Bearer TOKEN, or as the password that a browser asks for";
         return Err(Refusal::http(
             StatusCode::UNAUTHORIZED,
             "read Authorization: the token is not there",
@@ -130,10 +137,12 @@ fn is_foreign(headers: &HeaderMap, host: &Authority) -> bool {
 
 fn has_token(settings: &Settings, headers: &HeaderMap) -> bool {
     let Some(token) = &settings.token else { return true };
-    let brought = headers.get(AUTHORIZATION).map(HeaderValue::as_bytes);
-    let Some((scheme, brought)) = brought.and_then(|brought| brought.split_at_checked("Bearer ".len()))
-    else {
-        return false;
-    };
-    scheme.eq_ignore_ascii_case(b"Bearer ") && token.is(brought)
+    let brought = headers.get(AUTHORIZATION).and_then(|brought| brought.to_str().ok());
+    let Some((scheme, brought)) = brought.and_then(|brought| brought.split_once(' ')) else { return false };
+    if scheme.eq_ignore_ascii_case("Basic") {
+        let brought = STANDARD.decode(brought).ok().and_then(|brought| String::from_utf8(brought).ok());
+        let password = brought.as_deref().and_then(|brought| brought.split_once(':'));
+        return password.is_some_and(|(_, password)| token.is(password.as_bytes()));
+    }
+    scheme.eq_ignore_ascii_case("Bearer") && token.is(brought.as_bytes())
 }
