@@ -3,7 +3,16 @@
 "use strict";
 
 const regions = (page) => [...page.querySelectorAll("[data-region]")];
-const scripted = { served: new Map(), at: new URL(location.href), asking: null, typed: null, waiting: false };
+const scripted = {
+  served: new Map(), // regions as the server sent them, by name
+  at: new URL(location.href), // the address that is shown
+  asking: null, // what ends the request under way
+  typed: null, // the timer of the last keystroke
+  waiting: false, // whether there is something new that is not shown yet
+  source: null, // the stream of events
+  state: null, // the state of the index that the last event told of
+  later: null, // the timer to listen again
+};
 
 /* --- what the server sent, and what differs from it */
 
@@ -267,9 +276,9 @@ document.addEventListener("keydown", (event) => {
 
 /* --- what is written meanwhile */
 
-/** Shows the same address anew when the mirror has taken something in; never while the page is out of sight. */
+/** Shows the same address anew when the mirror has taken something in; later where that would disturb. */
 function refresh() {
-  if (document.hidden || scripted.asking || document.getElementById("keys").open) {
+  if (scripted.asking || document.getElementById("keys").open) {
     scripted.waiting = true;
     return;
   }
@@ -277,18 +286,22 @@ function refresh() {
   go(location.href, { isFresh: true });
 }
 
+/** Hears of commits while the page is in sight: a browser has few connections for all of its tabs. */
 function listen() {
-  const source = new EventSource("/api/v1/events");
-  let known = null;
+  scripted.source?.close();
+  scripted.source = null;
+  clearTimeout(scripted.later);
+  if (document.hidden) return;
+  const source = (scripted.source = new EventSource("/api/v1/events"));
   source.addEventListener("index", (event) => {
-    if (known !== null && known !== event.lastEventId) refresh();
-    known = event.lastEventId;
+    if (scripted.state !== null && scripted.state !== event.lastEventId) refresh();
+    scripted.state = event.lastEventId;
   });
   // The browser comes back by itself, unless it was told not to.
-  source.onerror = () => { if (source.readyState === EventSource.CLOSED) setTimeout(listen, 5000); };
+  source.onerror = () => { if (source.readyState === EventSource.CLOSED) scripted.later = setTimeout(listen, 5000); };
 }
 
-document.addEventListener("visibilitychange", () => { if (!document.hidden && scripted.waiting) refresh(); });
+document.addEventListener("visibilitychange", listen);
 setInterval(() => { if (scripted.waiting) refresh(); }, 1000);
 
 document.documentElement.classList.add("js");
