@@ -16,6 +16,7 @@ use afterthought::limits::{
 use afterthought::search::Deadline;
 use afterthought::{ErrorKind, Facet, Options, SearchRequest, Weights};
 use afterthought_server::{OPENAPI, Server, Settings, Token, openapi};
+use afterthought_tests::wire::{Reply, get, get_with, open, receive, request};
 use afterthought_tests::{Fixture, Trace, aft, root, run, sync};
 use afterthought_tools::archive::{Message, Session, Shape};
 use serde_json::{Value, json};
@@ -58,59 +59,6 @@ fn until(mut holds: impl FnMut() -> bool) {
     while !holds() {
         std::thread::sleep(Duration::from_millis(10));
     }
-}
-
-#[derive(Debug)]
-struct Reply {
-    status: u16,
-    head: String,
-    body: Vec<u8>,
-}
-
-impl Reply {
-    fn header(&self, name: &str) -> Option<&str> {
-        let mut lines = self.head.lines().filter_map(|line| line.split_once(": "));
-        lines.find(|(known, _)| known.eq_ignore_ascii_case(name)).map(|(_, value)| value)
-    }
-
-    #[track_caller]
-    fn json(&self) -> Value {
-        serde_json::from_slice(&self.body).unwrap_or_else(|error| panic!("{error}: {self:?}"))
-    }
-
-    fn text(&self) -> String {
-        String::from_utf8_lossy(&self.body).into_owned()
-    }
-}
-
-/// Sends bytes as they stand.
-fn open(address: SocketAddr, request: &str) -> TcpStream {
-    let mut stream = TcpStream::connect(address).expect("a connection");
-    // The server may refuse before it has read everything.
-    let _refused = stream.write_all(request.as_bytes());
-    stream
-}
-
-/// Reads the one answer of a connection that is then closed.
-fn receive(mut stream: TcpStream) -> Reply {
-    let mut bytes = Vec::new();
-    let _reset = stream.read_to_end(&mut bytes);
-    let end = bytes.windows(4).position(|four| four == b"\r\n\r\n").expect("the end of a head");
-    let head = String::from_utf8(bytes[..end].to_vec()).expect("a head in ASCII");
-    let status = head.split(' ').nth(1).and_then(|status| status.parse().ok()).expect("a status");
-    Reply { status, head, body: bytes.split_off(end + 4) }
-}
-
-fn request(path: &str, headers: &str) -> String {
-    format!("GET {path} HTTP/1.1\r\nConnection: close\r\n{headers}\r\n")
-}
-
-fn get_with(address: SocketAddr, path: &str, headers: &str) -> Reply {
-    receive(open(address, &request(path, &format!("Host: {address}\r\n{headers}"))))
-}
-
-fn get(address: SocketAddr, path: &str) -> Reply {
-    get_with(address, path, "")
 }
 
 fn contract(name: &str) -> Value {
@@ -769,9 +717,10 @@ fn nothing_that_was_asked_is_logged() {
         "/api/v1/search?secretword=1",
         "/api/v1/messages/3",
     ] {
-        get_with(serving.address, path, bearer);
+        let _answered = get_with(serving.address, path, bearer);
     }
-    get_with(serving.address, "/api/v1/search?q=secretword", "Authorization: Bearer secretword\r\n");
+    let _refused =
+        get_with(serving.address, "/api/v1/search?q=secretword", "Authorization: Bearer secretword\r\n");
     serving.ask_to_end();
     let (code, log) = serving.end();
     assert_eq!(code, Some(0), "{log}");
