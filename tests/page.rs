@@ -84,7 +84,7 @@ fn hits_are_those_of_the_api_in_their_order() {
         "q=%E9%83%A8%E7%BD%B2",
         "q=%F0%9F%9A%80",
         "q=weir&limit=1&offset=2",
-        "q=lock&source=telegram&since=1970&boost=reasoning%3D2&explain",
+        "q=lock&source=telegram&since=1970-01-01&boost=reasoning%3D2&explain",
     ] {
         let answer = get(server.address(), &format!("/api/v1/search?{query}")).json();
         let ids: Vec<String> = answer["results"]
