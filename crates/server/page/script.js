@@ -107,7 +107,8 @@ async function ask(address) {
   try {
     const answer = await fetch(address, { signal: asking.signal, headers: { Accept: "text/html" } });
     if (!answer.headers.get("content-type")?.startsWith("text/html")) return null;
-    return new DOMParser().parseFromString(await answer.text(), "text/html");
+    const page = new DOMParser().parseFromString(await answer.text(), "text/html");
+    return { page, moved: answer.redirected ? new URL(answer.url) : null };
   } finally {
     if (scripted.asking === asking) {
       scripted.asking = null;
@@ -118,7 +119,7 @@ async function ask(address) {
 
 /** Goes to an address as a link does. What cannot be shown here is left to the browser. */
 async function go(address, { replace = false, isFresh = false, stay = false, scroll = 0 } = {}) {
-  const url = new URL(address, location.href);
+  let url = new URL(address, location.href);
   const from = scripted.at;
   const wasOpen = from.searchParams.get("open");
   const mark = anchored();
@@ -131,15 +132,16 @@ async function go(address, { replace = false, isFresh = false, stay = false, scr
     return;
   }
   if (!next) return location.assign(url);
+  url = next.moved ?? url;
   scripted.at = url;
-  if (isFresh) return show(next, true);
+  if (isFresh) return show(next.page, true);
   if (!replace) {
     history.replaceState({ scroll: scrollY }, "");
     history.pushState(null, "", url);
   } else if (url.href !== location.href) {
     history.replaceState(null, "", url);
   }
-  show(next, false);
+  show(next.page, false);
   if (stay) mark?.();
   else if (url.hash && document.getElementById(url.hash.slice(1))) reach(document.getElementById(url.hash.slice(1)));
   else if (bare(url) !== bare(from)) scrollTo(0, scroll);
