@@ -15,7 +15,7 @@ use afterthought_mcp::Http;
 use axum::Router;
 use axum::extract::rejection::PathRejection;
 use axum::extract::{Path, State};
-use axum::http::header::{CONTENT_TYPE, IF_NONE_MATCH};
+use axum::http::header::{ACCEPT, CONTENT_TYPE, IF_NONE_MATCH};
 use axum::http::{HeaderMap, StatusCode, Uri};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
@@ -337,9 +337,12 @@ fn as_text(text: String) -> Response {
     ([(CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8")], text).into_response()
 }
 
-async fn nowhere() -> Refusal {
+async fn nowhere(uri: Uri, headers: HeaderMap) -> Response {
     let hint = "/openapi.json lists what is there";
-    Refusal::http(StatusCode::NOT_FOUND, "find the address: nothing is there", hint)
+    let refusal = Refusal::http(StatusCode::NOT_FOUND, "find the address: nothing is there", hint);
+    let accept = headers.get(ACCEPT).and_then(|accept| accept.to_str().ok()).unwrap_or_default();
+    let is_browser = accept.contains("text/html") && !uri.path().starts_with("/api/");
+    if is_browser { crate::page::nowhere(refusal) } else { refusal.into_response() }
 }
 
 async fn wrong_method() -> Refusal {
