@@ -123,7 +123,7 @@ async function go(address, { replace = false, isFresh = false, stay = false, scr
   let url = new URL(address, location.href);
   const from = scripted.at;
   const wasOpen = from.searchParams.get("open");
-  const mark = anchored();
+  const mark = isFresh ? held() : anchored();
   let next;
   try {
     next = await ask(url);
@@ -135,7 +135,10 @@ async function go(address, { replace = false, isFresh = false, stay = false, scr
   if (!next) return location.assign(url);
   url = next.moved ?? url;
   scripted.at = url;
-  if (isFresh) return show(next.page, true);
+  if (isFresh) {
+    show(next.page, true);
+    return mark?.();
+  }
   if (!replace && url.href !== location.href) {
     history.replaceState({ scroll: scrollY }, "");
     history.pushState(null, "", url);
@@ -186,6 +189,20 @@ function anchored() {
     if (pane && pane.scrollHeight > pane.clientHeight + 1) pane.scrollTop += moved;
     else scrollBy(0, moved);
   };
+}
+
+/** Returns what puts the entry that is read back to where it is, when others come before it. What is new shows
+ *  at the very top. */
+function held() {
+  if (scrollY === 0) return null;
+  const head = document.querySelector(".top").getBoundingClientRect().bottom;
+  const isInSight = (entry) => entry.checkVisibility() && entry.getBoundingClientRect().bottom > head;
+  const read = [...document.querySelectorAll("#main .hit, #main .message")].find(isInSight);
+  const before = read?.getBoundingClientRect().top;
+  return read && (() => {
+    const again = document.getElementById(read.id);
+    if (again) scrollBy(0, again.getBoundingClientRect().top - before);
+  });
 }
 
 /** Writes what the form holds as an address, without what is as usual. */
@@ -277,7 +294,8 @@ document.addEventListener("keydown", (event) => {
   if (document.getElementById("keys").open) return;
   const isTyping = event.target.matches("input:not([type=checkbox], [type=range]), select, textarea");
   if (isTyping) {
-    if (event.key === "Escape") event.target.blur();
+    // The browser's own would empty the box.
+    if (event.key === "Escape") { event.preventDefault(); event.target.blur(); }
     if (event.key === "ArrowDown" && event.target.id === "q") { event.preventDefault(); step(1); }
     return;
   }
