@@ -55,7 +55,7 @@ pub(crate) struct Served {
     pub(crate) audits: Arc<Audits>,
     pub(crate) settings: Settings,
     pub(crate) queue: Queue,
-    pub(crate) metrics: Metrics,
+    pub(crate) metrics: Arc<Metrics>,
     pub(crate) mcp: Http,
 }
 
@@ -118,7 +118,7 @@ impl Served {
     pub(crate) fn new(engine: Arc<Engine>, settings: Settings, live: Live, mcp: Http) -> Self {
         let queue = Queue::new(settings.running, settings.waiting, settings.turn);
         let (live, audits) = (Arc::new(live), Arc::default());
-        Self { engine, live, audits, settings, queue, metrics: Metrics::default(), mcp }
+        Self { engine, live, audits, settings, queue, metrics: Arc::default(), mcp }
     }
 
     /// Waits for a turn and works, where blocking hurts nobody. Whoever goes away while waiting leaves the
@@ -131,6 +131,7 @@ impl Served {
     ) -> Answered {
         let turn = self.queue.turn().await?;
         let (engine, live, asked) = (Arc::clone(&self.engine), Arc::clone(&self.live), asked.clone());
+        let metrics = Arc::clone(&self.metrics);
         let waits = Waits::default();
         let gone = Arc::clone(&waits.0);
         let answered = tokio::task::spawn_blocking(move || {
@@ -141,7 +142,8 @@ impl Served {
             if tag.as_ref().is_some_and(|tag| asked.known.contains(tag)) {
                 return Ok(Answer { body: None, tag });
             }
-            Ok(Answer { body: Some(work(&engine, freshened)?), tag })
+            let body = work(&engine, freshened).inspect_err(|error| metrics.ended_early(error.kind()))?;
+            Ok(Answer { body: Some(body), tag })
         });
         match answered.await {
             Ok(answer) => answer.map_err(|error: Error| error.into()),
