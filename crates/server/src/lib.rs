@@ -224,7 +224,6 @@ fn follow_until(served: &Served, stop: &AtomicBool) {
     let followed = follow(&served.engine, stop, |event| match event {
         Event::Synced { report, took } => {
             tracing::debug!(docs_added = report.stats.docs_added, ?took, "synced");
-            served.live.synced(&report, took);
         }
         Event::Behind(error) => {
             tracing::warn!(%error, "the index is behind");

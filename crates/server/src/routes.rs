@@ -118,6 +118,8 @@ impl Served {
     pub(crate) fn new(engine: Arc<Engine>, settings: Settings, live: Live, mcp: Http) -> Self {
         let queue = Queue::new(settings.running, settings.waiting, settings.turn);
         let (live, audits) = (Arc::new(live), Arc::default());
+        let told = Arc::clone(&live);
+        engine.on_synced(move |report, took| told.synced(report, took));
         Self { engine, live, audits, settings, queue, metrics: Arc::default(), mcp }
     }
 
@@ -130,13 +132,13 @@ impl Served {
         work: impl FnOnce(&Engine, Freshened) -> Result<Vec<u8>> + Send + 'static,
     ) -> Answered {
         let turn = self.queue.turn().await?;
-        let (engine, live, asked) = (Arc::clone(&self.engine), Arc::clone(&self.live), asked.clone());
+        let (engine, asked) = (Arc::clone(&self.engine), asked.clone());
         let metrics = Arc::clone(&self.metrics);
         let waits = Waits::default();
         let gone = Arc::clone(&waits.0);
         let answered = tokio::task::spawn_blocking(move || {
             let _turn = turn;
-            let freshened = freshen(&engine, &live, needs.fresh, gone)?;
+            let freshened = freshen(&engine, needs.fresh, gone)?;
             let state = if needs.stays && freshened.warning.is_none() { engine.fingerprint()? } else { None };
             let tag = state.map(|state| asked.tag(state));
             if tag.as_ref().is_some_and(|tag| asked.known.contains(tag)) {
@@ -179,18 +181,14 @@ impl Asked {
     }
 }
 
-fn freshen(engine: &Engine, live: &Live, fresh: Option<Fresh>, gone: Arc<AtomicBool>) -> Result<Freshened> {
+fn freshen(engine: &Engine, fresh: Option<Fresh>, gone: Arc<AtomicBool>) -> Result<Freshened> {
     let Some(fresh) = fresh.filter(|fresh| !fresh.no_sync) else {
         return Ok(Freshened { warning: None, sync_ms: 0.0, gone });
     };
     let began = Instant::now();
     let wait = Duration::try_from_secs_f64(fresh.wait).unwrap_or_default();
     let freshness: Freshness = engine.freshen(Level::Quick, wait, |_| {})?;
-    let took = began.elapsed();
-    if let Freshness::Fresh(report) = &freshness {
-        live.synced(report, took);
-    }
-    Ok(Freshened { warning: freshness.warning(), sync_ms: took.as_secs_f64() * 1_000.0, gone })
+    Ok(Freshened { warning: freshness.warning(), sync_ms: began.elapsed().as_secs_f64() * 1_000.0, gone })
 }
 
 async fn search(State(served): Shared, uri: Uri, headers: HeaderMap) -> Answered {
