@@ -28,6 +28,7 @@ REFUSED = [
     (r"parameter slice: give a slice or a search", lambda q: q.get("slice") and q.get("search")),
     (r"parameter limit: it belongs to search", lambda q: q.get("limit") and not q.get("search")),
     (r"parameter offset: it belongs to search", lambda q: q.get("offset") and not q.get("search")),
+    (r"audit an empty word", lambda q: q.get("word") and not q["word"].strip()),
     (r"[0-9]+ sessions begin like that", lambda _: True),
 ]
 
