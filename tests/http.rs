@@ -10,12 +10,13 @@ use std::time::{Duration, Instant};
 
 use afterthought::index::Folder;
 use afterthought::limits::{
-    CONTEXT_HITS_MAX, PAGE_HITS_MAX, SERVE_HEAD_BYTES_MAX, SERVE_NEIGHBOURS_MAX, SERVE_SYNC_S_MAX,
-    SERVE_URL_BYTES_MAX,
+    CONTEXT_HITS_MAX, PAGE_HITS_MAX, SERVE_HEAD_BYTES_MAX, SERVE_NEIGHBOURS_MAX, SERVE_STREAMS_MAX,
+    SERVE_SYNC_S_MAX, SERVE_URL_BYTES_MAX,
 };
 use afterthought::search::Deadline;
 use afterthought::{ErrorKind, Facet, Options, SearchRequest, Weights};
 use afterthought_server::{OPENAPI, Server, Settings, Token, openapi};
+use afterthought_tests::wire::{Reply, get, get_with, open, receive, request};
 use afterthought_tests::{Fixture, Trace, aft, root, run, sync};
 use afterthought_tools::archive::{Message, Session, Shape};
 use serde_json::{Value, json};
@@ -58,59 +59,6 @@ fn until(mut holds: impl FnMut() -> bool) {
     while !holds() {
         std::thread::sleep(Duration::from_millis(10));
     }
-}
-
-#[derive(Debug)]
-struct Reply {
-    status: u16,
-    head: String,
-    body: Vec<u8>,
-}
-
-impl Reply {
-    fn header(&self, name: &str) -> Option<&str> {
-        let mut lines = self.head.lines().filter_map(|line| line.split_once(": "));
-        lines.find(|(known, _)| known.eq_ignore_ascii_case(name)).map(|(_, value)| value)
-    }
-
-    #[track_caller]
-    fn json(&self) -> Value {
-        serde_json::from_slice(&self.body).unwrap_or_else(|error| panic!("{error}: {self:?}"))
-    }
-
-    fn text(&self) -> String {
-        String::from_utf8_lossy(&self.body).into_owned()
-    }
-}
-
-/// Sends bytes as they stand.
-fn open(address: SocketAddr, request: &str) -> TcpStream {
-    let mut stream = TcpStream::connect(address).expect("a connection");
-    // The server may refuse before it has read everything.
-    let _refused = stream.write_all(request.as_bytes());
-    stream
-}
-
-/// Reads the one answer of a connection that is then closed.
-fn receive(mut stream: TcpStream) -> Reply {
-    let mut bytes = Vec::new();
-    let _reset = stream.read_to_end(&mut bytes);
-    let end = bytes.windows(4).position(|four| four == b"\r\n\r\n").expect("the end of a head");
-    let head = String::from_utf8(bytes[..end].to_vec()).expect("a head in ASCII");
-    let status = head.split(' ').nth(1).and_then(|status| status.parse().ok()).expect("a status");
-    Reply { status, head, body: bytes.split_off(end + 4) }
-}
-
-fn request(path: &str, headers: &str) -> String {
-    format!("GET {path} HTTP/1.1\r\nConnection: close\r\n{headers}\r\n")
-}
-
-fn get_with(address: SocketAddr, path: &str, headers: &str) -> Reply {
-    receive(open(address, &request(path, &format!("Host: {address}\r\n{headers}"))))
-}
-
-fn get(address: SocketAddr, path: &str) -> Reply {
-    get_with(address, path, "")
 }
 
 fn contract(name: &str) -> Value {
@@ -162,11 +110,15 @@ fn every_route_answers_by_its_contract() {
         ("/api/v1/sessions", vec!["", "?source=cli&limit=1", "?offset=9"]),
         ("/api/v1/sessions/{id}", vec!["", "?role=user&slice=-2:", "?search=lock&limit=1", "?slice=90:"]),
         ("/api/v1/status", vec![""]),
+        ("/api/v1/syncs", vec![""]),
+        ("/api/v1/audit", vec!["", "?word=weir"]),
         ("/healthz", vec![""]),
         ("/metrics", vec![""]),
         ("/openapi.json", vec![""]),
     ];
-    let stated: Vec<&String> = whole["paths"].as_object().expect("paths").keys().collect();
+    // What never ends is asked elsewhere.
+    let ends = |path: &&String| *path != "/api/v1/events";
+    let stated: Vec<&String> = whole["paths"].as_object().expect("paths").keys().filter(ends).collect();
     assert_eq!(stated, asked.iter().map(|(path, _)| path).collect::<Vec<_>>());
     for (path, queries) in &asked {
         let id = if path.contains("messages") { "3" } else { ID };
@@ -769,9 +721,10 @@ fn nothing_that_was_asked_is_logged() {
         "/api/v1/search?secretword=1",
         "/api/v1/messages/3",
     ] {
-        get_with(serving.address, path, bearer);
+        let _answered = get_with(serving.address, path, bearer);
     }
-    get_with(serving.address, "/api/v1/search?q=secretword", "Authorization: Bearer secretword\r\n");
+    let _refused =
+        get_with(serving.address, "/api/v1/search?q=secretword", "Authorization: Bearer secretword\r\n");
     serving.ask_to_end();
     let (code, log) = serving.end();
     assert_eq!(code, Some(0), "{log}");
@@ -827,4 +780,125 @@ fn what_cannot_be_served_is_said_at_the_start() {
     check(&["--token-file", "/nonexistent"], 2, "read /nonexistent");
     std::fs::rename(fixture.archive(), fixture.archive().with_file_name("away.db")).expect("a move");
     check(&["--listen", "127.0.0.1:0"], 3, "archive-unavailable");
+}
+
+// --- what happens meanwhile
+
+/// A stream of events, read as it comes.
+struct Events {
+    lines: std::io::Lines<BufReader<TcpStream>>,
+}
+
+impl Events {
+    fn open(address: SocketAddr) -> Self {
+        let head = format!("GET /api/v1/events HTTP/1.1\r\nHost: {address}\r\nAccept-Encoding: gzip\r\n\r\n");
+        let mut lines = BufReader::new(open(address, &head)).lines();
+        let first = lines.next().expect("a line").expect("a status");
+        assert!(first.contains(" 200 "), "{first}");
+        Self { lines }
+    }
+
+    /// Waits for the next event. Returns its id, and the state that it tells of; `None` at the end.
+    fn next(&mut self) -> Option<(String, Value)> {
+        let mut id = None;
+        for line in self.lines.by_ref() {
+            let line = line.ok()?;
+            if let Some(found) = line.strip_prefix("id: ") {
+                id = Some(found.to_owned());
+            } else if let Some(data) = line.strip_prefix("data: ") {
+                return Some((id?, serde_json::from_str(data).expect("JSON")));
+            }
+        }
+        None
+    }
+}
+
+#[test]
+fn every_commit_is_an_event_and_a_sync_that_is_remembered() {
+    let fixture = archive();
+    let server = rested(&fixture);
+    let mut events = Events::open(server.address());
+    let (first, state) = events.next().expect("the present state");
+    assert_eq!((&state["state"], &state["rows"]), (&json!("ready"), &json!(16)));
+    fixture.writer().message(ID, &Message::user("a new row")).expect("a row");
+    let (mut id, mut state) = events.next().expect("a new state");
+    while state["rows"] != 17 {
+        (id, state) = events.next().expect("a new state");
+    }
+    assert_ne!(id, first);
+    let syncs = get(server.address(), "/api/v1/syncs").json();
+    fits("syncs.schema.json", &syncs);
+    let added: u64 = syncs["syncs"]
+        .as_array()
+        .expect("a list")
+        .iter()
+        .filter_map(|sync| sync["docs_added"].as_u64())
+        .sum();
+    assert_eq!(added, 17, "{syncs:#}");
+    drop(server);
+    while events.next().is_some() {}
+}
+
+#[test]
+fn streams_are_bounded_and_one_that_ends_makes_room() {
+    let fixture = archive();
+    let server = rested(&fixture);
+    let mut open: Vec<Events> = (0..SERVE_STREAMS_MAX).map(|_| Events::open(server.address())).collect();
+    assert!(open.iter_mut().all(|events| events.next().is_some()));
+    let reply = get(server.address(), "/api/v1/events");
+    assert_eq!(refused(&reply, 503)["kind"], "busy");
+    assert!(reply.header("retry-after").is_some());
+    assert_eq!(get(server.address(), "/api/v1/status").status, 200);
+    drop(open.pop());
+    until(|| {
+        // It is found gone when something is to be told.
+        fixture.writer().message(ID, &Message::user("again")).expect("a row");
+        let head = format!(
+            "HEAD /api/v1/events HTTP/1.1\r\nHost: {}\r\nConnection: close\r\n\r\n",
+            server.address()
+        );
+        receive(crate::open(server.address(), &head)).status == 200
+    });
+}
+
+#[test]
+fn counts_are_those_of_the_search() {
+    let fixture = archive();
+    let server = rested(&fixture);
+    let query = "q=lock&in=said&facets=role,source";
+    let search = get(server.address(), &format!("/api/v1/search?{query}")).json();
+    let facets = get(server.address(), &format!("/api/v1/facets?{query}")).json();
+    fits("facets.schema.json", &facets);
+    for member in ["total", "facets", "facets_more", "confidence", "warnings"] {
+        assert_eq!(facets[member], search[member], "{member}");
+    }
+    assert!(facets.get("results").is_none());
+}
+
+#[test]
+fn an_audit_is_the_command_lines_and_kept_until_something_is_written() {
+    let fixture = archive();
+    let server = rested(&fixture);
+    let audit = get(server.address(), "/api/v1/audit").json();
+    let own: Value = serde_json::from_str(&fixture.aft(&["--json", "audit"]).stdout).expect("JSON");
+    assert_eq!(audit, own);
+    assert_eq!(get(server.address(), "/api/v1/audit").json(), own);
+    fixture.writer().message(ID, &Message::user("one more")).expect("a row");
+    assert_eq!(get(server.address(), "/api/v1/audit").json()["rows"], 17);
+    let page = get(server.address(), "/status");
+    assert!(page.text().contains("considering"), "{}", page.text());
+}
+
+#[test]
+fn one_person_is_told_nothing_of_the_rest_by_syncs_or_audits() {
+    let fixture = archive();
+    let mut options = Options::new(fixture.archive(), fixture.index());
+    options.user = Some("ada".to_owned());
+    let server = Server::start(options, settings()).expect("a server");
+    until(|| get(server.address(), "/api/v1/status").json()["index"]["state"] == "ready");
+    assert_eq!(get(server.address(), "/api/v1/syncs").json()["syncs"], json!([]));
+    for path in ["/api/v1/audit", "/api/v1/audit?word=weir"] {
+        assert_eq!(refused(&get(server.address(), path), 400)["kind"], "usage", "{path}");
+    }
+    assert!(!get(server.address(), "/status").text().contains("audit"));
 }

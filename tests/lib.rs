@@ -4,6 +4,7 @@
 #![expect(clippy::missing_panics_doc, reason = "a test helper panics to fail its test")]
 
 pub mod faults;
+pub mod wire;
 
 use std::collections::BTreeMap;
 use std::fs;

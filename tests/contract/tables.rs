@@ -334,10 +334,12 @@ fn every_file_of_the_folder_is_compared() {
             "archive.json",
             "audit.sql",
             "errors.json",
+            "facets.schema.json",
             "index.json",
             "mcp.json",
             "openapi.json",
             "session_search.json",
+            "syncs.schema.json",
         ]
         .map(str::to_owned),
     );

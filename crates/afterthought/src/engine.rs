@@ -488,13 +488,16 @@ impl Engine {
     }
 
     /// Measures what the archive holds that its agent's own search cannot find; see [`Audit`]. Reads
-    /// the whole archive, and more than once where the agent's search tables have to be rebuilt.
+    /// the whole archive, and more than once where the agent's search tables have to be rebuilt. Fails as
+    /// usage for one person, who may not know of the rest.
     pub fn audit(&self) -> Result<Audit> {
+        self.must_be_whole()?;
         self.over(|store| audit(&self.archive, &store.snapshot()?))
     }
 
-    /// Counts what the agent's own search finds for a word, and what we find.
+    /// Counts what the agent's own search finds for a word, and what we find. Fails as [`Engine::audit`] does.
     pub fn audit_word(&self, word: &str) -> Result<WordAudit> {
+        self.must_be_whole()?;
         if word.trim().is_empty() {
             return Err(
                 Error::new(ErrorKind::Usage, "audit", "an empty word").hint("name a word, or none at all")
@@ -511,6 +514,21 @@ impl Engine {
             ours: count(Vec::new())?,
             ours_in_reasoning: count(vec![Origin::Thought])?,
         })
+    }
+
+    /// Returns the person whose sessions alone are shown; `None` where all are.
+    #[must_use]
+    pub fn person(&self) -> Option<&str> {
+        self.user.as_deref()
+    }
+
+    fn must_be_whole(&self) -> Result<()> {
+        let refused = |person| {
+            Error::new(ErrorKind::Usage, "audit", "the archive")
+                .because(format!("only the sessions of {person} are shown"))
+                .hint("ask where no person was named")
+        };
+        self.person().map_or(Ok(()), |person| Err(refused(person)))
     }
 
     /// Returns a message with its visible neighbours in the session, from the archive itself. A

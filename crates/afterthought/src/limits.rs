@@ -200,6 +200,10 @@ pub const SERVE_HEAD_MS_MAX: u64 = 15_000;
 pub const SERVE_CONNECTION_MS_MAX: u64 = 5 * 60 * 1_000;
 /// Longest time that answers under way may take when a connection or the server ends, in milliseconds.
 pub const SERVE_ENDING_MS_MAX: u64 = 15_000;
+/// Streams of events at a time; one more is refused as busy.
+pub const SERVE_STREAMS_MAX: usize = 32;
+/// Syncs that a server remembers, the latest ones.
+pub const SERVE_SYNCS_KEPT_MAX: usize = 32;
 /// Neighbours of a message that are shown on each side.
 pub const SERVE_NEIGHBOURS_MAX: usize = 1_000;
 /// Shortest token that is accepted, in bytes.

@@ -22,11 +22,12 @@ pub fn now_ms() -> i64 {
 
 /// Reads a bound of time as of now. Fails with what could have been written; see [`bound_ms`].
 pub fn bound_now(text: &str) -> Result<i64, &'static str> {
-    bound_ms(text, now_ms()).ok_or("not a date (2026-09-01), date and time, or age (7d, 24h)")
+    bound_ms(text, now_ms())
+        .ok_or("not a date (2026-09-01), month (2026-09), date and time, or age (7d, 24h)")
 }
 
-/// Reads a bound of time: an ISO 8601 date or date and time, or how long before `now_ms`, such as
-/// `90m`, `24h`, `7d` or `2w`. `None` for anything else.
+/// Reads a bound of time: an ISO 8601 date, date and time or month, which stands for its first day, or how
+/// long before `now_ms`, such as `90m`, `24h`, `7d` or `2w`. `None` for anything else.
 #[must_use]
 pub fn bound_ms(text: &str, now_ms: i64) -> Option<i64> {
     let text = text.trim();
@@ -41,7 +42,8 @@ pub fn bound_ms(text: &str, now_ms: i64) -> Option<i64> {
         };
         now_ms.checked_sub(count.checked_mul(unit_ms)?)
     });
-    ago.or_else(|| iso_ms(text))
+    let month = || iso_ms(&format!("{text}-01")).filter(|_| text.len() == "2026-09".len());
+    ago.or_else(|| iso_ms(text)).or_else(month)
 }
 
 /// Reads an ISO 8601 date, or date and time; UTC where no zone is given.
@@ -75,6 +77,7 @@ mod tests {
         assert_eq!(bound_ms("7d", now), Some(now - 7 * 86_400_000));
         assert_eq!(bound_ms("90m", now), Some(now - 5_400_000));
         assert_eq!(bound_ms("2026-04-09", now), Some(1_775_692_800_000));
+        assert_eq!(bound_ms("2026-04", now), bound_ms("2026-04-01", now));
         for noon in
             ["2026-04-09T14:00:00+02:00", "2026-04-09 12:00", "2026-04-09T12:00Z", "2026-04-09T14:00+02:00"]
         {
@@ -87,6 +90,9 @@ mod tests {
             "7y",
             "yesterday",
             "2026-04-09T12",
+            "2026",
+            "2026-13",
+            "2026-4",
             "2026-04-09T12:00é",
             "２０２６-04-09",
             "99999999999999999999d",

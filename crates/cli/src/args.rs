@@ -166,7 +166,7 @@ pub(crate) struct Search {
     /// Only messages that call one of these tools, or in which one answers, by its exact name
     #[arg(long, value_name = "TOOL", value_delimiter = ',')]
     pub(crate) tool: Vec<String>,
-    /// Not before: a date, a date and time (UTC where no zone is given), or an age such as 7d
+    /// Not before: a date, a month, a date and time (UTC where no zone is given), or an age such as 7d
     #[arg(long, value_name = "WHEN")]
     pub(crate) since: Option<String>,
     /// Before: as --since

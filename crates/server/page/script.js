@@ -3,7 +3,16 @@
 "use strict";
 
 const regions = (page) => [...page.querySelectorAll("[data-region]")];
-const scripted = { served: new Map(), at: new URL(location.href), asking: null, typed: null, waiting: false };
+const scripted = {
+  served: new Map(), // regions as the server sent them, by name
+  at: new URL(location.href), // the address that is shown
+  asking: null, // what ends the request under way
+  typed: null, // the timer of the last keystroke
+  waiting: false, // whether there is something new that is not shown yet
+  source: null, // the stream of events
+  state: null, // the state of the index that the last event told of
+  later: null, // the timer to listen again
+};
 
 /* --- what the server sent, and what differs from it */
 
@@ -98,7 +107,8 @@ async function ask(address) {
   try {
     const answer = await fetch(address, { signal: asking.signal, headers: { Accept: "text/html" } });
     if (!answer.headers.get("content-type")?.startsWith("text/html")) return null;
-    return new DOMParser().parseFromString(await answer.text(), "text/html");
+    const page = new DOMParser().parseFromString(await answer.text(), "text/html");
+    return { page, moved: answer.redirected ? new URL(answer.url) : null };
   } finally {
     if (scripted.asking === asking) {
       scripted.asking = null;
@@ -109,7 +119,7 @@ async function ask(address) {
 
 /** Goes to an address as a link does. What cannot be shown here is left to the browser. */
 async function go(address, { replace = false, isFresh = false, stay = false, scroll = 0 } = {}) {
-  const url = new URL(address, location.href);
+  let url = new URL(address, location.href);
   const from = scripted.at;
   const wasOpen = from.searchParams.get("open");
   const mark = anchored();
@@ -122,15 +132,16 @@ async function go(address, { replace = false, isFresh = false, stay = false, scr
     return;
   }
   if (!next) return location.assign(url);
+  url = next.moved ?? url;
   scripted.at = url;
-  if (isFresh) return show(next, true);
+  if (isFresh) return show(next.page, true);
   if (!replace) {
     history.replaceState({ scroll: scrollY }, "");
     history.pushState(null, "", url);
   } else if (url.href !== location.href) {
     history.replaceState(null, "", url);
   }
-  show(next, false);
+  show(next.page, false);
   if (stay) mark?.();
   else if (url.hash && document.getElementById(url.hash.slice(1))) reach(document.getElementById(url.hash.slice(1)));
   else if (bare(url) !== bare(from)) scrollTo(0, scroll);
@@ -267,9 +278,9 @@ document.addEventListener("keydown", (event) => {
 
 /* --- what is written meanwhile */
 
-/** Shows the same address anew when the mirror has taken something in; never while the page is out of sight. */
+/** Shows the same address anew when the mirror has taken something in; later where that would disturb. */
 function refresh() {
-  if (document.hidden || scripted.asking || document.getElementById("keys").open) {
+  if (scripted.asking || document.getElementById("keys").open) {
     scripted.waiting = true;
     return;
   }
@@ -277,18 +288,22 @@ function refresh() {
   go(location.href, { isFresh: true });
 }
 
+/** Hears of commits while the page is in sight: a browser has few connections for all of its tabs. */
 function listen() {
-  const source = new EventSource("/api/v1/events");
-  let known = null;
+  scripted.source?.close();
+  scripted.source = null;
+  clearTimeout(scripted.later);
+  if (document.hidden) return;
+  const source = (scripted.source = new EventSource("/api/v1/events"));
   source.addEventListener("index", (event) => {
-    if (known !== null && known !== event.lastEventId) refresh();
-    known = event.lastEventId;
+    if (scripted.state !== null && scripted.state !== event.lastEventId) refresh();
+    scripted.state = event.lastEventId;
   });
   // The browser comes back by itself, unless it was told not to.
-  source.onerror = () => { if (source.readyState === EventSource.CLOSED) setTimeout(listen, 5000); };
+  source.onerror = () => { if (source.readyState === EventSource.CLOSED) scripted.later = setTimeout(listen, 5000); };
 }
 
-document.addEventListener("visibilitychange", () => { if (!document.hidden && scripted.waiting) refresh(); });
+document.addEventListener("visibilitychange", listen);
 setInterval(() => { if (scripted.waiting) refresh(); }, 1000);
 
 document.documentElement.classList.add("js");

@@ -2,7 +2,7 @@
 
 use afterthought::{Error, ErrorKind, ErrorView};
 use axum::body::Body;
-use axum::http::header::{CONTENT_TYPE, ETAG, RETRY_AFTER};
+use axum::http::header::{CONTENT_TYPE, ETAG, LOCATION, RETRY_AFTER};
 use axum::http::{HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
 use serde::Serialize;
@@ -81,6 +81,13 @@ pub(crate) struct Answer {
     /// `None`: the client has it already.
     pub(crate) body: Option<Vec<u8>>,
     pub(crate) tag: Option<String>,
+}
+
+impl Answer {
+    /// Says that the answer stands at another address.
+    pub(crate) fn elsewhere(address: &'static str) -> Response {
+        (StatusCode::SEE_OTHER, [(LOCATION, address)]).into_response()
+    }
 }
 
 impl IntoResponse for Answer {

@@ -9,14 +9,18 @@ use serde_json::Value;
 pub const OPENAPI: &str = include_str!("../../../schema/openapi.json");
 
 /// The files that it names.
-const SCHEMAS: [(&str, &str); 7] = [
+const SCHEMAS: [(&str, &str); 11] = [
+    ("audit", include_str!("../../../schema/audit.schema.json")),
+    ("audit-word", include_str!("../../../schema/audit-word.schema.json")),
     ("error", include_str!("../../../schema/error.schema.json")),
+    ("facets", include_str!("../../../schema/facets.schema.json")),
     ("search", include_str!("../../../schema/search.schema.json")),
     ("session", include_str!("../../../schema/session.schema.json")),
     ("session-search", include_str!("../../../schema/session-search.schema.json")),
     ("sessions", include_str!("../../../schema/sessions.schema.json")),
     ("show", include_str!("../../../schema/show.schema.json")),
     ("status", include_str!("../../../schema/status.schema.json")),
+    ("syncs", include_str!("../../../schema/syncs.schema.json")),
 ];
 
 static CONTRACT: LazyLock<Value> = LazyLock::new(|| parse(OPENAPI));

@@ -2,9 +2,12 @@
 //! it. Holds no search logic, and logs no query, token or message.
 
 mod answer;
+mod audits;
 mod connections;
 mod contract;
+mod counted;
 mod guard;
+mod live;
 mod metrics;
 mod page;
 mod parameters;
@@ -26,6 +29,7 @@ use afterthought::{Engine, Error, ErrorKind, Event, Options, Result, follow};
 use subtle::ConstantTimeEq;
 use tokio_util::sync::CancellationToken;
 
+use live::Live;
 use routes::Served;
 
 pub use contract::{OPENAPI, openapi};
@@ -156,10 +160,11 @@ impl Server {
         listener.set_nonblocking(true).map_err(failed)?;
         let address = listener.local_addr().map_err(failed)?;
         let stop = Stop::default();
-        let served = Arc::new(Served::new(Arc::clone(&engine), Settings { listen: address, ..settings }));
-        let serving = connections::start(listener, served, stop.connections.clone())?;
+        let live = Live::new(stop.connections.clone(), engine.person().is_none());
+        let served = Arc::new(Served::new(engine, Settings { listen: address, ..settings }, live));
+        let serving = connections::start(listener, Arc::clone(&served), stop.connections.clone())?;
         let mirror = Arc::clone(&stop.mirror);
-        let following = thread("aft-follow", move || follow_until(&engine, &mirror))?;
+        let following = thread("aft-follow", move || follow_until(&served, &mirror))?;
         Ok(Self { address, stop, threads: vec![serving, following] })
     }
 
@@ -198,14 +203,21 @@ impl Drop for Server {
     }
 }
 
-fn follow_until(engine: &Engine, stop: &AtomicBool) {
-    let followed = follow(engine, stop, |event| match event {
+fn follow_until(served: &Served, stop: &AtomicBool) {
+    let followed = follow(&served.engine, stop, |event| match event {
         Event::Synced { report, took } => {
             tracing::debug!(docs_added = report.stats.docs_added, ?took, "synced");
+            served.live.synced(&report, took);
         }
-        Event::Behind(error) => tracing::warn!(%error, "the index is behind"),
-        Event::Recovered => tracing::info!("the index is up to date again"),
-        Event::Progress(_) => {}
+        Event::Behind(error) => {
+            tracing::warn!(%error, "the index is behind");
+            served.live.changed();
+        }
+        Event::Recovered => {
+            tracing::info!("the index is up to date again");
+            served.live.changed();
+        }
+        Event::Progress(progress) => served.live.progressed(progress),
     });
     if let Err(error) = followed {
         tracing::error!(%error, "the archive is not followed any more; every answer still looks at it");

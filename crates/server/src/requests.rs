@@ -249,3 +249,9 @@ pub(crate) struct Neighbours {
 /// What takes no parameters.
 #[derive(Deserialize)]
 pub(crate) struct Nothing {}
+
+/// `/api/v1/audit`.
+#[derive(Deserialize)]
+pub(crate) struct Word {
+    pub(crate) word: Option<String>,
+}

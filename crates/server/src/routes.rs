@@ -22,12 +22,15 @@ use tower_http::compression::CompressionLayer;
 
 use crate::Settings;
 use crate::answer::{Answer, Refusal, as_json, write};
+use crate::audits::Audits;
 use crate::contract::openapi;
+use crate::counted::Counted;
 use crate::guard::guard;
+use crate::live::Live;
 use crate::metrics::Metrics;
 use crate::parameters::{read, wrong};
 use crate::queue::Queue;
-use crate::requests::{Facets, Fresh, List, Neighbours, Nothing, OfSession, Search, Session};
+use crate::requests::{Facets, Fresh, List, Neighbours, Nothing, OfSession, Search, Session, Word};
 
 pub(crate) const SEARCH: &str = "/api/v1/search";
 const FACETS: &str = "/api/v1/facets";
@@ -35,6 +38,9 @@ const MESSAGE: &str = "/api/v1/messages/{id}";
 const SESSIONS: &str = "/api/v1/sessions";
 const SESSION: &str = "/api/v1/sessions/{id}";
 const STATUS: &str = "/api/v1/status";
+const SYNCS: &str = "/api/v1/syncs";
+const EVENTS: &str = "/api/v1/events";
+const AUDIT: &str = "/api/v1/audit";
 /// Asked by whatever watches the process, without a token.
 pub(crate) const HEALTH: &str = "/healthz";
 const METRICS: &str = "/metrics";
@@ -42,7 +48,9 @@ const CONTRACT: &str = "/openapi.json";
 
 /// What every request shares.
 pub(crate) struct Served {
-    engine: Arc<Engine>,
+    pub(crate) engine: Arc<Engine>,
+    pub(crate) live: Arc<Live>,
+    pub(crate) audits: Arc<Audits>,
     pub(crate) settings: Settings,
     queue: Queue,
     pub(crate) metrics: Metrics,
@@ -63,6 +71,9 @@ pub(crate) fn router(served: Arc<Served>) -> Router {
         .route(SESSIONS, get(sessions))
         .route(SESSION, get(session))
         .route(STATUS, get(status))
+        .route(SYNCS, get(syncs))
+        .route(EVENTS, get(events))
+        .route(AUDIT, get(audit))
         .route(HEALTH, get(health))
         .route(METRICS, get(metrics))
         .route(CONTRACT, get(contract))
@@ -100,9 +111,10 @@ pub(crate) struct Needs {
 }
 
 impl Served {
-    pub(crate) fn new(engine: Arc<Engine>, settings: Settings) -> Self {
+    pub(crate) fn new(engine: Arc<Engine>, settings: Settings, live: Live) -> Self {
         let queue = Queue::new(settings.running, settings.waiting, settings.turn);
-        Self { engine, settings, queue, metrics: Metrics::default() }
+        let (live, audits) = (Arc::new(live), Arc::default());
+        Self { engine, live, audits, settings, queue, metrics: Metrics::default() }
     }
 
     /// Waits for a turn and works, where blocking hurts nobody. Whoever goes away while waiting leaves the
@@ -114,12 +126,12 @@ impl Served {
         work: impl FnOnce(&Engine, Freshened) -> Result<Vec<u8>> + Send + 'static,
     ) -> Answered {
         let turn = self.queue.turn().await?;
-        let (engine, asked) = (Arc::clone(&self.engine), asked.clone());
+        let (engine, live, asked) = (Arc::clone(&self.engine), Arc::clone(&self.live), asked.clone());
         let waits = Waits::default();
         let gone = Arc::clone(&waits.0);
         let answered = tokio::task::spawn_blocking(move || {
             let _turn = turn;
-            let freshened = freshen(&engine, needs.fresh, gone)?;
+            let freshened = freshen(&engine, &live, needs.fresh, gone)?;
             let state = if needs.stays && freshened.warning.is_none() { engine.fingerprint()? } else { None };
             let tag = state.map(|state| asked.tag(state));
             if tag.as_ref().is_some_and(|tag| asked.known.contains(tag)) {
@@ -161,14 +173,18 @@ impl Asked {
     }
 }
 
-fn freshen(engine: &Engine, fresh: Option<Fresh>, gone: Arc<AtomicBool>) -> Result<Freshened> {
+fn freshen(engine: &Engine, live: &Live, fresh: Option<Fresh>, gone: Arc<AtomicBool>) -> Result<Freshened> {
     let Some(fresh) = fresh.filter(|fresh| !fresh.no_sync) else {
         return Ok(Freshened { warning: None, sync_ms: 0.0, gone });
     };
     let began = Instant::now();
     let wait = Duration::try_from_secs_f64(fresh.wait).unwrap_or_default();
     let freshness: Freshness = engine.freshen(Level::Quick, wait, |_| {})?;
-    Ok(Freshened { warning: freshness.warning(), sync_ms: began.elapsed().as_secs_f64() * 1_000.0, gone })
+    let took = began.elapsed();
+    if let Freshness::Fresh(report) = &freshness {
+        live.synced(report, took);
+    }
+    Ok(Freshened { warning: freshness.warning(), sync_ms: took.as_secs_f64() * 1_000.0, gone })
 }
 
 async fn search(State(served): Shared, uri: Uri, headers: HeaderMap) -> Answered {
@@ -184,9 +200,9 @@ async fn facets(State(served): Shared, uri: Uri, headers: HeaderMap) -> Answered
     let parameters: Facets = read(FACETS, uri.query())?;
     let needs = Needs { fresh: Some(parameters.fresh), stays: !parameters.span.moves() };
     let request = parameters.request()?;
-    served
-        .answer(&Asked::of(&uri, &headers), needs, |engine, freshened| page(engine, request, freshened))
-        .await
+    let work =
+        |engine: &Engine, freshened: Freshened| write(&Counted::from(found(engine, request, freshened)?));
+    served.answer(&Asked::of(&uri, &headers), needs, work).await
 }
 
 fn page(engine: &Engine, request: SearchRequest, freshened: Freshened) -> Result<Vec<u8>> {
@@ -259,6 +275,30 @@ async fn status(State(served): Shared, uri: Uri, headers: HeaderMap) -> Answered
     let Nothing {} = read(STATUS, uri.query())?;
     let needs = Needs { fresh: None, stays: true };
     served.answer(&Asked::of(&uri, &headers), needs, |engine, _| write(&engine.status()?)).await
+}
+
+async fn syncs(State(served): Shared, uri: Uri) -> std::result::Result<Response, Refusal> {
+    let Nothing {} = read(SYNCS, uri.query())?;
+    Ok(as_json(write(&served.live.recent())?))
+}
+
+async fn events(State(served): Shared, uri: Uri) -> std::result::Result<Response, Refusal> {
+    let Nothing {} = read(EVENTS, uri.query())?;
+    Ok(served.live.stream(&served.engine)?.into_response())
+}
+
+async fn audit(State(served): Shared, uri: Uri) -> std::result::Result<Response, Refusal> {
+    let Word { word } = read(AUDIT, uri.query())?;
+    let (engine, audits) = (Arc::clone(&served.engine), Arc::clone(&served.audits));
+    // It takes no turn: it may be long, and there is only one at a time.
+    let taken = tokio::task::spawn_blocking(move || match word {
+        Some(word) => write(&audits.word(&engine, &word)?),
+        None => write(&*audits.take(&engine)?.audit),
+    });
+    let taken = taken
+        .await
+        .map_err(|panicked| Error::new(ErrorKind::Internal, "audit", "the archive").because(panicked))?;
+    Ok(as_json(taken?))
 }
 
 async fn health(uri: Uri) -> std::result::Result<Response, Refusal> {

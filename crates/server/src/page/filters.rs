@@ -101,7 +101,7 @@ fn time(address: &Address, months: &[FacetValue]) -> Markup {
                     aria-label="Hits by month" {
                     @for (place, (month, count)) in months.iter().enumerate() {
                         @let height = (count * 44).div_ceil(most);
-                        a href=(open.with("since", month).with("until", month)) aria-label={ (month) ": " (grouped(*count)) } {
+                        a href=(open.with("since", month).with("until", next(month))) aria-label={ (month) ": " (grouped(*count)) } {
                             title { (month) ": " (grouped(*count)) }
                             rect.area x=(place * width) y="0" width=(width) height="48" {}
                             rect.bar x=(place * width) y=(48 - height) width=(width.saturating_sub(1).max(1)) height=(height) {}
@@ -111,7 +111,7 @@ fn time(address: &Address, months: &[FacetValue]) -> Markup {
             }
             div.bounds {
                 label { "from" input form="query" name="since" value=(address.text("since")) placeholder="7d, 2026-03" size="10"; }
-                label { "to" input form="query" name="until" value=(address.text("until")) placeholder="2026-04-01" size="10"; }
+                label { "to" input form="query" name="until" value=(address.text("until")) placeholder="2026-04" size="10"; }
             }
             p.quick {
                 @for (bound, label) in [("1d", "a day"), ("7d", "a week"), ("30d", "30 days"), ("365d", "a year")] {
@@ -121,6 +121,14 @@ fn time(address: &Address, months: &[FacetValue]) -> Markup {
             }
         }
     }
+}
+
+/// Returns the month after one, both written as 2026-03.
+fn next(month: &str) -> String {
+    let parts =
+        month.split_once('-').and_then(|(year, month)| Some((year.parse().ok()?, month.parse().ok()?)));
+    let (year, month): (u32, u32) = parts.unwrap_or_default();
+    if month == 12 { format!("{:04}-01", year + 1) } else { format!("{year:04}-{:02}", month + 1) }
 }
 
 fn choices(address: &Address, name: &str, label: &str, values: &[FacetValue]) -> Markup {

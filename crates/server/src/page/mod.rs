@@ -14,7 +14,7 @@ mod text;
 use std::sync::Arc;
 
 use afterthought::limits::SERVE_NEIGHBOURS_MAX;
-use afterthought::{Engine, ErrorKind, Filters, Hit, Origin, Page, Result, SearchRequest, Shown};
+use afterthought::{Engine, Error, ErrorKind, Filters, Hit, Origin, Page, Result, SearchRequest, Shown};
 use axum::Router;
 use axum::extract::{Path, State};
 use axum::http::header::{CONTENT_SECURITY_POLICY, CONTENT_TYPE};
@@ -68,7 +68,7 @@ impl IntoResponse for Html {
 }
 
 /// Sends an answer as a page, and a refusal as one that says why.
-fn sent(query: &str, answered: std::result::Result<Answer, Refusal>) -> Html {
+fn sent(query: &str, answered: std::result::Result<impl IntoResponse, Refusal>) -> Html {
     Html(match answered {
         Ok(answer) => answer.into_response(),
         Err(refusal) => {
@@ -290,13 +290,31 @@ async fn session(State(served): Shared, Path(id): Path<String>, uri: Uri, header
 }
 
 async fn state(State(served): Shared, uri: Uri, headers: HeaderMap) -> Html {
+    if Address::of(&uri).get("audit").is_some() {
+        return sent("", audited(&served).await);
+    }
+    let (recent, last) = (served.live.recent(), served.audits.last());
     let asked = Asked::of(&uri, &headers);
-    let work = |engine: &Engine, _| {
+    let work = move |engine: &Engine, _| {
         let status = engine.status()?;
-        let body = html! { main #main.alone tabindex="-1" data-region { (status::status(&status)) } };
+        let body = html! {
+            main #main.alone tabindex="-1" data-region {
+                (status::status(&status, &recent))
+                @if engine.person().is_none() { (status::audited(last.as_ref())) }
+            }
+        };
         Ok(written(document(Kind::Status, "Status · Afterthought", "", Some(&status.index), &body)))
     };
-    sent("", served.answer(&asked, Needs { fresh: Some(fresh()), stays: true }, work).await)
+    // What else it shows changes without the index.
+    sent("", served.answer(&asked, Needs { fresh: Some(fresh()), stays: false }, work).await)
+}
+
+/// Takes an audit, which may be long, and goes back to where it is shown.
+async fn audited(served: &Served) -> std::result::Result<Response, Refusal> {
+    let (engine, audits) = (Arc::clone(&served.engine), Arc::clone(&served.audits));
+    let taken = tokio::task::spawn_blocking(move || audits.take(&engine)).await;
+    taken.map_err(|panicked| Error::new(ErrorKind::Internal, "audit", "the archive").because(panicked))??;
+    Ok(Answer::elsewhere("/status#audit"))
 }
 
 /// Reads a place in a list; 0 where none is given.
