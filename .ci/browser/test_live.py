@@ -11,9 +11,9 @@ def live(follow, growing):
     """Opens a page that has begun to hear of changes."""
     def open(address):
         page = follow()
-        with page.expect_request("**/api/v1/events") as asked:
+        with page.expect_response("**/api/v1/events") as answered:
             page.goto(address)
-        assert asked.value.response().status == 200
+        assert answered.value.status == 200
         stay(page)
         return page
     return open, growing[1]
@@ -108,9 +108,9 @@ def test_a_title_given_later_shows(live):
     visit, archive = live
     archive.append(archive.session("20260702_110000_titled"), content="titledlater words")
     page = visit("/?q=titledlater")
-    expect(page.locator("h2")).to_have_text("Untitled conversation")
+    expect(page.locator("#main h2")).to_have_text("Untitled conversation")
     archive.database.execute("UPDATE sessions SET title = 'Named at last' WHERE id = '20260702_110000_titled'")
-    expect(page.locator("h2")).to_have_text("Named at last")
+    expect(page.locator("#main h2")).to_have_text("Named at last")
 
 
 def test_a_message_that_is_rewound_goes(live):
