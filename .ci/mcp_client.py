@@ -1,4 +1,4 @@
-"""Checks `aft mcp` with the protocol's official Python client (package mcp): python mcp_client.py AFT
+"""Checks `aft mcp`, and `/mcp` of `aft serve`, with the protocol's official Python client (package mcp): python mcp_client.py AFT
 
 Lists and calls every tool on the demo's archive, in both of the client's ways to open a session: with the
 handshake of older protocols, and with the newest it knows. The client checks every result against the
@@ -6,12 +6,14 @@ tool's output schema by itself. --transcript prints each call, how its answer be
 answer is: in tokens of o200k_base where the package bpe-openai is installed.
 """
 import asyncio
+import contextlib
 import json
 import subprocess
 import sys
 import tempfile
 
 from mcp import Client, ClientSession, StdioServerParameters, stdio_client
+from mcp.client.streamable_http import streamable_http_client
 
 try:
     from bpe_openai import get_encoding
@@ -121,6 +123,23 @@ async def check_drop_in(server):
         assert missing.is_error and missing.structured_content["success"] is False, missing
 
 
+@contextlib.contextmanager
+def served(arguments):
+    """Serves over HTTP, and gives the address of the tools."""
+    command = [AFT, *arguments, "serve", "--listen", "127.0.0.1:0"]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as server:
+        try:
+            yield server.stderr.readline().split(" at ")[1].split(";")[0] + "/mcp"
+        finally:
+            server.terminate()
+
+
+def same(page, other):
+    """Compares pages but for how long they took."""
+    steady = [{**page, "elapsed_ms": 0, "sync_ms": 0} for page in (page, other)]
+    return steady[0] == steady[1]
+
+
 async def main(folder):
     arguments = ["mcp", "--archive", f"{folder}/state.db", "--index", f"{folder}/index"]
     server = StdioServerParameters(command=AFT, args=arguments)
@@ -130,11 +149,19 @@ async def main(folder):
     async with Client(stdio_client(server)) as client:
         await check(client.call_tool, (await client.list_tools()).tools)
         newest = client.protocol_version
+    with served(arguments[1:]) as url:
+        async with streamable_http_client(url) as streams, ClientSession(*streams[:2]) as session:
+            over_http = await session.initialize()
+            assert over_http.protocol_version == hello.protocol_version, over_http
+            assert same(await check(session.call_tool, (await session.list_tools()).tools), page)
+        async with Client(url) as client:
+            assert same(await check(client.call_tool, (await client.list_tools()).tools), page)
+            assert client.protocol_version == newest, client.protocol_version
     await check_drop_in(StdioServerParameters(command=AFT, args=[*arguments, "--tools", "session_search"]))
     hit = page["results"][0]
     print(
         f"mcp client: {hello.server_info.name} {hello.server_info.version} by {hello.protocol_version}"
-        f" and {newest}; {len(TOOLS)} tools and session_search listed and called, every answer valid;"
+        f" and {newest}, over pipes and HTTP; {len(TOOLS)} tools and session_search listed and called, every answer valid;"
         f' "deploy" in {page["total"]["value"]} thoughts, the first #{hit["message_id"]}'
     )
 

@@ -6,12 +6,13 @@
 //! ARCHIVE=state.db cargo bench --workspace --bench http
 //! ```
 //!
-//! Server and clients share the machine. Memory is that of both, as they are one process; mapped files are
-//! left out.
+//! Then as many requests again by eight clients, in ten parts, to show whether anything grows. Server and
+//! clients share the machine and are two processes; memory is the server's, without mapped files.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
@@ -22,29 +23,79 @@ use afterthought_tools::corpus::{self, Plan};
 type Failed = Box<dyn std::error::Error + Send + Sync>;
 
 const CLIENTS: [usize; 4] = [1, 2, 8, 64];
+/// Makes this program the server of an archive.
+const SERVE: &str = "serve";
 
 fn main() -> Result<(), Failed> {
+    let arguments: Vec<String> = std::env::args().collect();
+    if let [_, verb, archive, index] = arguments.as_slice()
+        && verb == SERVE
+    {
+        return serve(&Options::new(archive, index));
+    }
     let folder = tempfile::tempdir()?;
-    let archive = archive(folder.path().join("state.db"))?;
-    let options = Options::new(archive, folder.path().join("index"));
-    drop(Engine::open(&options)?.freshen(Level::Full, Duration::MAX, |_| {})?);
-    let server = Server::start(options, Settings::new(SocketAddr::from(([127, 0, 0, 1], 0))))?;
-    let paths = paths();
+    let (archive, index) = (archive(folder.path().join("state.db"))?, folder.path().join("index"));
+    drop(Engine::open(&Options::new(&archive, &index))?.freshen(Level::Full, Duration::MAX, |_| {})?);
+    let mut command = Command::new(std::env::current_exe()?);
+    command.arg(SERVE).arg(&archive).arg(&index).stdin(Stdio::piped()).stdout(Stdio::piped());
+    let mut server = Served(command.spawn()?);
+    let mut line = String::new();
+    BufReader::new(server.0.stdout.take().ok_or("no output")?).read_line(&mut line)?;
+    let address = line.trim().parse()?;
+    let (paths, requests) = (paths(), setting("REQUESTS", 20_000)?);
+    println!("a mix of {} requests:", paths.len());
+    for path in &paths {
+        println!("  {path}");
+    }
     // What is read once stays out of the figures.
-    ask(server.address(), &paths, 1, paths.len() * 4)?;
+    ask(address, &paths, 8, paths.len() * 8)?;
     println!("clients  requests/s   p50 ms   p99 ms   busy   RssAnon MB before, after");
     for clients in CLIENTS {
-        let before = anonymous_mb()?;
+        let before = server.anonymous_mb()?;
         let began = Instant::now();
-        let (mut took, busy) = ask(server.address(), &paths, clients, setting("REQUESTS", 20_000)?)?;
+        let (mut took, busy) = ask(address, &paths, clients, requests)?;
         #[expect(clippy::cast_precision_loss, reason = "some thousands")]
         let per_second = took.len() as f64 / began.elapsed().as_secs_f64();
         took.sort_unstable();
         let at = |share: usize| took[(took.len() - 1) * share / 100].as_secs_f64() * 1_000.0;
-        let (p50, p99, after) = (at(50), at(99), anonymous_mb()?);
+        let (p50, p99, after) = (at(50), at(99), server.anonymous_mb()?);
         println!("{clients:>7} {per_second:>11.0} {p50:>8.2} {p99:>8.2} {busy:>6} {before:>11.1} {after:.1}");
     }
+    let mut grown = vec![format!("{:.1}", server.anonymous_mb()?)];
+    for _ in 0..10 {
+        ask(address, &paths, 8, requests / 10)?;
+        grown.push(format!("{:.1}", server.anonymous_mb()?));
+    }
+    println!("RssAnon MB, before and after each tenth of {requests} requests more: {}", grown.join(" "));
     Ok(())
+}
+
+/// Serves until standard input ends.
+fn serve(options: &Options) -> Result<(), Failed> {
+    let server = Server::start(options.clone(), Settings::new(SocketAddr::from(([127, 0, 0, 1], 0))))?;
+    println!("{}", server.address());
+    std::io::stdin().read_to_end(&mut Vec::new())?;
+    drop(server);
+    Ok(())
+}
+
+/// The server's process; ended with the bench.
+struct Served(Child);
+
+impl Served {
+    fn anonymous_mb(&self) -> Result<f64, Failed> {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.0.id()))?;
+        let line = status.lines().find_map(|line| line.strip_prefix("RssAnon:")).ok_or("no Linux system")?;
+        let kb: f64 = line.split_whitespace().next().ok_or("no number")?.parse()?;
+        Ok(kb / 1024.0)
+    }
+}
+
+impl Drop for Served {
+    fn drop(&mut self) {
+        drop(self.0.stdin.take());
+        let _ended = self.0.wait();
+    }
 }
 
 fn setting(name: &str, default: usize) -> Result<usize, Failed> {
@@ -59,7 +110,8 @@ fn archive(path: PathBuf) -> Result<PathBuf, Failed> {
     Ok(path)
 }
 
-/// Returns a fixed mix of questions: a common word, three words, a phrase, the newest, groups, counts.
+/// Returns a fixed mix of questions: a common word, three words, a phrase, the newest, groups, counts, lists,
+/// messages, and pages for people.
 fn paths() -> Vec<String> {
     let words = corpus::vocabulary();
     let search = |rest: &str| format!("/api/v1/search?q={rest}");
@@ -73,6 +125,8 @@ fn paths() -> Vec<String> {
         search(&format!("{}&facets=role,source", words[30])),
         "/api/v1/sessions".to_owned(),
         "/api/v1/messages/100?before=3&after=3".to_owned(),
+        format!("/?q={three}&open=100"),
+        "/".to_owned(),
     ]
 }
 
@@ -126,11 +180,4 @@ fn answer(stream: &mut BufReader<TcpStream>, address: SocketAddr, path: &str) ->
     }
     stream.read_exact(&mut vec![0; bytes])?;
     Ok(status)
-}
-
-fn anonymous_mb() -> Result<f64, Failed> {
-    let status = std::fs::read_to_string("/proc/self/status")?;
-    let line = status.lines().find_map(|line| line.strip_prefix("RssAnon:")).ok_or("no Linux system")?;
-    let kb: f64 = line.split_whitespace().next().ok_or("no number")?.parse()?;
-    Ok(kb / 1024.0)
 }

@@ -24,6 +24,8 @@ mod drop_in;
 mod hosts;
 #[path = "mcp/isolation.rs"]
 mod isolation;
+#[path = "mcp/over_http.rs"]
+mod over_http;
 #[path = "mcp/reading.rs"]
 mod reading;
 

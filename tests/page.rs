@@ -151,6 +151,10 @@ fn what_goes_wrong_is_a_page_that_says_so() {
         is_page(&reply);
         assert!(reply.text().contains(said), "{path} {}", reply.text());
     }
+    let lost = get_with(server.address(), "/nowhere", "Accept: text/html,*/*\r\n");
+    assert_eq!(lost.status, 404);
+    is_page(&lost);
+    assert_eq!(get(server.address(), "/nowhere").header("content-type"), Some("application/json"));
     // A message that is gone takes nothing from the hits beside it.
     let html = page(&server, "/?q=lock&open=999");
     assert!(html.contains("id=\"hit-1\"") && html.contains("no row of that id"), "{html}");
@@ -180,6 +184,28 @@ fn an_address_holds_what_is_shown_and_links_keep_it() {
     assert!(message.contains("<mark>lock"), "{message}");
     let close = links(&open, "Close the conversation");
     assert!(!close[0].contains("open="), "{close:?}");
+}
+
+#[test]
+fn what_leaves_everything_out_is_taken_back_by_a_link() {
+    let fixture = archive();
+    let server = serve(&fixture, None);
+    for filters in [
+        "since=2100-01",
+        "role=assistant&in=said",
+        "source=cli&session=s%20other%2F%C3%BC%3F%23",
+        "tool=none",
+        "exclude-source=cli,telegram",
+        "model=none",
+    ] {
+        let html = page(&server, &format!("/?q=takes+lock&{filters}"));
+        assert!(between(&html, "<article id=\"hit", "\"").is_empty(), "{filters}");
+        let there = links(&html, "Without the filter").into_iter().chain(links(&html, "where it was"));
+        let there: Vec<String> = there.collect();
+        assert!(!there.is_empty(), "{filters} {html}");
+        let shows = |there: &String| !between(&page(&server, there), "<article id=\"hit", "\"").is_empty();
+        assert!(there.iter().any(shows), "{filters} {there:?}");
+    }
 }
 
 #[test]

@@ -75,3 +75,15 @@ pub fn get_with(address: SocketAddr, path: &str, headers: &str) -> Reply {
 pub fn get(address: SocketAddr, path: &str) -> Reply {
     get_with(address, path, "")
 }
+
+/// Sends a body, with further headers.
+#[must_use]
+pub fn post(address: SocketAddr, path: &str, headers: &str, body: &str) -> Reply {
+    let length = body.len();
+    receive(open(
+        address,
+        &format!(
+            "POST {path} HTTP/1.1\r\nConnection: close\r\nHost: {address}\r\nContent-Length: {length}\r\n{headers}\r\n{body}"
+        ),
+    ))
+}

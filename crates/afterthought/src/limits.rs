@@ -200,6 +200,10 @@ pub const SERVE_HEAD_MS_MAX: u64 = 15_000;
 pub const SERVE_CONNECTION_MS_MAX: u64 = 5 * 60 * 1_000;
 /// Longest time that answers under way may take when a connection or the server ends, in milliseconds.
 pub const SERVE_ENDING_MS_MAX: u64 = 15_000;
+/// Longest body of a request to the tools of agents, in bytes; other requests have none.
+pub const SERVE_BODY_BYTES_MAX: usize = 256 * 1024;
+/// Longest time that such a body may take to arrive, in milliseconds.
+pub const SERVE_BODY_MS_MAX: u64 = 15_000;
 /// Streams of events at a time; one more is refused as busy.
 pub const SERVE_STREAMS_MAX: usize = 32;
 /// Syncs that a server remembers, the latest ones.

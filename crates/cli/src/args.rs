@@ -377,6 +377,9 @@ pub(crate) struct Serve {
     /// archive records
     #[arg(long, value_name = "ID", value_parser = clap::builder::NonEmptyStringValueParser::new())]
     pub(crate) user: Option<String>,
+    /// Offer agents these tools only at /mcp, as a comma list [default: those of aft mcp]
+    #[arg(long, value_name = "NAME", value_delimiter = ',')]
+    pub(crate) tools: Vec<String>,
     /// Names by which the server may be asked, beside its address and localhost; comma list
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     pub(crate) allow_host: Vec<String>,

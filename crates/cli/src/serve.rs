@@ -1,5 +1,6 @@
 //! `aft serve`: the archive's search over HTTP, until it is told to stop.
 
+use afterthought_mcp::Tools;
 use afterthought_server::{Server, Settings, Token};
 
 use crate::args::{Global, Serve};
@@ -10,8 +11,12 @@ use crate::paths;
 const TOKEN: &str = "AFTERTHOUGHT_TOKEN";
 
 pub(crate) fn run(global: &Global, args: &Serve) -> Result<u8, Failure> {
-    let settings =
-        Settings { token: token(args)?, hosts: args.allow_host.clone(), ..Settings::new(args.listen) };
+    let settings = Settings {
+        token: token(args)?,
+        tools: Tools::named(&args.tools)?,
+        hosts: args.allow_host.clone(),
+        ..Settings::new(args.listen)
+    };
     let mut options = paths::options(global)?;
     options.user.clone_from(&args.user);
     let archive = options.archive.display().to_string();

@@ -29,6 +29,8 @@ pub struct LazyEngine {
     options: Options,
     waits: Waits,
     open: Mutex<Option<Arc<Engine>>>,
+    /// Whoever opened it keeps it open, whatever happens.
+    is_given: bool,
 }
 
 /// The engine, and how fresh its index is.
@@ -67,7 +69,13 @@ impl LazyEngine {
     /// Takes what to open. Opens nothing yet.
     #[must_use]
     pub fn new(options: Options, waits: Waits) -> Self {
-        Self { options, waits, open: Mutex::new(None) }
+        Self { options, waits, open: Mutex::new(None), is_given: false }
+    }
+
+    /// Stands for an engine that is open already; `options` are those that it was opened with.
+    #[must_use]
+    pub fn given(engine: Arc<Engine>, options: Options, waits: Waits) -> Self {
+        Self { options, waits, open: Mutex::new(Some(engine)), is_given: true }
     }
 
     /// Runs what reads the index, after it was brought up to date. Blocks, for as long as the index is
@@ -125,7 +133,8 @@ impl LazyEngine {
 
     /// Lets the next call open an index that was mended or built again meanwhile.
     fn forget(&self, broken: &Arc<Engine>) {
-        let taken = self.open.lock().take_if(|engine| Arc::ptr_eq(engine, broken));
+        let is_broken = |engine: &mut Arc<Engine>| !self.is_given && Arc::ptr_eq(engine, broken);
+        let taken = self.open.lock().take_if(is_broken);
         drop(taken);
     }
 

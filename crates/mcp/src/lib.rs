@@ -1,5 +1,4 @@
-//! The door for agents: tools over one archive, by the Model Context Protocol. The only place with an
-//! async runtime. Holds no search logic, and nothing but protocol reaches standard output.
+//! The door for agents: tools over one archive, by the Model Context Protocol. Holds no search logic, and nothing but protocol reaches standard output.
 
 mod answer;
 mod arguments;
@@ -7,6 +6,7 @@ mod budget;
 mod found;
 mod get_message;
 mod get_session;
+mod http;
 mod index_status;
 mod list_sessions;
 mod merge;
@@ -26,6 +26,7 @@ use rmcp::transport::io::stdio_pipes;
 use tokio_util::sync::CancellationToken;
 
 pub use budget::{json_tokens, tokens};
+pub use http::{Held, Http};
 pub use server::Tools;
 
 use afterthought_hermes::LazyEngine;

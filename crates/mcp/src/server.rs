@@ -4,6 +4,7 @@ use std::sync::{Arc, LazyLock};
 
 use afterthought::{Error, ErrorKind};
 use afterthought_hermes::Recall;
+use http::request::Parts;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, ErrorData, Implementation, JsonObject,
     ListToolsResult, PaginatedRequestParams, ServerCapabilities, ServerConfig, Tool,
@@ -13,6 +14,7 @@ use rmcp::{RoleServer, ServerHandler};
 use serde::Deserialize;
 
 use crate::answer::{Answer, answered, refused};
+use crate::http::Held;
 use crate::{
     get_message, get_session, index_status, list_sessions, search_messages, search_reasoning, session_search,
 };
@@ -35,6 +37,18 @@ static TOOLS: LazyLock<Vec<Tool>> = LazyLock::new(|| {
 /// The tools that a client is shown.
 #[derive(Clone)]
 pub struct Tools(Vec<&'static Tool>);
+
+impl Default for Tools {
+    fn default() -> Self {
+        Self::named::<&str>(&[]).expect("the tools by default have names that are there")
+    }
+}
+
+impl std::fmt::Debug for Tools {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_list().entries(self.0.iter().map(|tool| &tool.name)).finish()
+    }
+}
 
 impl Tools {
     /// Those that are shown unless others are asked for: the one of another agent only by its name.
@@ -80,6 +94,7 @@ pub(crate) struct Doors {
     pub(crate) recall: Recall,
 }
 
+#[derive(Clone)]
 pub(crate) struct Server {
     doors: Arc<Doors>,
     tools: Tools,
@@ -109,11 +124,17 @@ impl ServerHandler for Server {
     async fn call_tool(
         &self,
         request: CallToolRequestParams,
-        _context: RequestContext<RoleServer>,
+        context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
+        let held =
+            context.extensions.get::<Parts>().and_then(|parts| parts.extensions.get::<Held>()).cloned();
         let tool = self.tools.get(&request.name).map_err(|why| ErrorData::invalid_params(why, None))?;
         let (doors, given) = (Arc::clone(&self.doors), request.arguments.unwrap_or_default());
-        let answer = tokio::task::spawn_blocking(move || call(&doors, tool, given)).await;
+        let answer = tokio::task::spawn_blocking(move || {
+            let _held = held;
+            call(&doors, tool, given)
+        });
+        let answer = answer.await;
         let failed = |panic| refused(&Error::new(ErrorKind::Internal, "call", &request.name).because(panic));
         Ok(answer.unwrap_or_else(failed).into())
     }

@@ -45,7 +45,8 @@ function show(next, isFresh) {
     const nav = document.querySelector(".top nav");
     for (const link of nav.querySelectorAll("a")) {
       const same = next.querySelector(`.top nav a[href="${link.getAttribute("href")}"]`);
-      link.toggleAttribute("aria-current", same?.hasAttribute("aria-current") ?? false);
+      if (same?.hasAttribute("aria-current")) link.setAttribute("aria-current", "page");
+      else link.removeAttribute("aria-current");
     }
   }
   remember(next);
@@ -122,7 +123,7 @@ async function go(address, { replace = false, isFresh = false, stay = false, scr
   let url = new URL(address, location.href);
   const from = scripted.at;
   const wasOpen = from.searchParams.get("open");
-  const mark = anchored();
+  const mark = isFresh ? held() : anchored();
   let next;
   try {
     next = await ask(url);
@@ -134,8 +135,11 @@ async function go(address, { replace = false, isFresh = false, stay = false, scr
   if (!next) return location.assign(url);
   url = next.moved ?? url;
   scripted.at = url;
-  if (isFresh) return show(next.page, true);
-  if (!replace) {
+  if (isFresh) {
+    show(next.page, true);
+    return mark?.();
+  }
+  if (!replace && url.href !== location.href) {
     history.replaceState({ scroll: scrollY }, "");
     history.pushState(null, "", url);
   } else if (url.href !== location.href) {
@@ -147,6 +151,14 @@ async function go(address, { replace = false, isFresh = false, stay = false, scr
   else if (bare(url) !== bare(from)) scrollTo(0, scroll);
   else if (url.searchParams.has("open")) reach(document.querySelector(".message[aria-current]"));
   else document.getElementById(`hit-${wasOpen}`)?.scrollIntoView({ block: "nearest" });
+  if (document.activeElement === document.body) hold(url, wasOpen);
+}
+
+/** Gives the focus to what took the place of what had it: the open message, or the hit that was open. */
+function hold(url, wasOpen) {
+  const open = document.querySelector("#reader .message[aria-current]");
+  const hit = document.querySelector(`#hit-${CSS.escape(wasOpen ?? "")} a.open`);
+  (url.searchParams.has("open") ? open : hit)?.focus({ preventScroll: true });
 }
 
 /** Returns an address without what is open beside the hits. */
@@ -177,6 +189,20 @@ function anchored() {
     if (pane && pane.scrollHeight > pane.clientHeight + 1) pane.scrollTop += moved;
     else scrollBy(0, moved);
   };
+}
+
+/** Returns what puts the entry that is read back to where it is, when others come before it. What is new shows
+ *  at the very top. */
+function held() {
+  if (scrollY === 0) return null;
+  const head = document.querySelector(".top").getBoundingClientRect().bottom;
+  const isInSight = (entry) => entry.checkVisibility() && entry.getBoundingClientRect().bottom > head;
+  const read = [...document.querySelectorAll("#main .hit, #main .message")].find(isInSight);
+  const before = read?.getBoundingClientRect().top;
+  return read && (() => {
+    const again = document.getElementById(read.id);
+    if (again) scrollBy(0, again.getBoundingClientRect().top - before);
+  });
 }
 
 /** Writes what the form holds as an address, without what is as usual. */
@@ -210,11 +236,18 @@ document.addEventListener("change", (event) => {
 document.addEventListener("input", (event) => {
   const field = event.target;
   if (field.type === "range") field.nextElementSibling.textContent = Number(field.value).toFixed(2);
-  if (field.id !== "q" || event.isComposing) return;
-  clearTimeout(scripted.typed);
-  const isSearch = document.body.dataset.page === "search";
-  scripted.typed = setTimeout(() => search(isSearch && location.search !== ""), 250);
+  if (field.id === "q" && !event.isComposing) typed();
 });
+
+// The end of a composition is no input of its own.
+document.addEventListener("compositionend", (event) => { if (event.target.id === "q") typed(); });
+
+/** Searches when the typing pauses. The first search is a step back, further letters are not. */
+function typed() {
+  clearTimeout(scripted.typed);
+  const isSearch = () => document.body.dataset.page === "search" && location.search !== "";
+  scripted.typed = setTimeout(() => search(isSearch()), 250);
+}
 
 document.addEventListener("click", (event) => {
   const link = event.target.closest?.("a[href]");
@@ -253,12 +286,7 @@ const keys = {
   n: () => document.querySelector(".pager [rel=next]")?.click(),
   p: () => document.querySelector(".pager [rel=prev]")?.click(),
   "?": () => document.getElementById("keys").showModal(),
-  Escape: () => {
-    const close = document.querySelector("#reader .close");
-    const open = document.querySelector("#main .hit[aria-current] a.open");
-    close?.click();
-    open?.focus({ preventScroll: true });
-  },
+  Escape: () => document.querySelector("#reader .close")?.click(),
 };
 
 document.addEventListener("keydown", (event) => {
@@ -266,7 +294,8 @@ document.addEventListener("keydown", (event) => {
   if (document.getElementById("keys").open) return;
   const isTyping = event.target.matches("input:not([type=checkbox], [type=range]), select, textarea");
   if (isTyping) {
-    if (event.key === "Escape") event.target.blur();
+    // The browser's own would empty the box.
+    if (event.key === "Escape") { event.preventDefault(); event.target.blur(); }
     if (event.key === "ArrowDown" && event.target.id === "q") { event.preventDefault(); step(1); }
     return;
   }

@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Instant;
 
-use afterthought::limits::SERVE_URL_BYTES_MAX;
+use afterthought::limits::{SERVE_BODY_BYTES_MAX, SERVE_URL_BYTES_MAX};
 use axum::extract::{MatchedPath, Request, State};
 use axum::http::header::{
     AUTHORIZATION, CACHE_CONTROL, CONTENT_LENGTH, CONTENT_SECURITY_POLICY, HOST, HeaderName, ORIGIN,
@@ -20,6 +20,7 @@ use base64::prelude::BASE64_STANDARD as STANDARD;
 
 use crate::Settings;
 use crate::answer::Refusal;
+use crate::mcp::{MCP, too_large};
 use crate::routes::{HEALTH, Served};
 
 /// What stands on every answer: nothing is fetched, framed, guessed or shared, and whoever keeps an answer
@@ -68,9 +69,13 @@ fn check(settings: &Settings, request: &Request) -> Result<(), Refusal> {
         let message = format!("read the address: it is longer than {SERVE_URL_BYTES_MAX} bytes");
         return Err(Refusal::http(StatusCode::URI_TOO_LONG, message, "ask with fewer words"));
     }
-    if headers.contains_key(TRANSFER_ENCODING)
-        || headers.get(CONTENT_LENGTH).is_some_and(|length| length != "0")
-    {
+    let length = headers.get(CONTENT_LENGTH);
+    if uri.path() == MCP {
+        let length = length.and_then(|length| length.to_str().ok()?.parse::<usize>().ok());
+        if length.is_some_and(|length| length > SERVE_BODY_BYTES_MAX) {
+            return Err(too_large());
+        }
+    } else if headers.contains_key(TRANSFER_ENCODING) || length.is_some_and(|length| length != "0") {
         let hint = "send parameters in the address";
         return Err(Refusal::http(StatusCode::PAYLOAD_TOO_LARGE, "read the request: it has a body", hint));
     }

@@ -8,6 +8,7 @@ mod contract;
 mod counted;
 mod guard;
 mod live;
+mod mcp;
 mod metrics;
 mod page;
 mod parameters;
@@ -26,6 +27,7 @@ use afterthought::limits::{
     SERVE_TURN_MS_MAX,
 };
 use afterthought::{Engine, Error, ErrorKind, Event, Options, Result, follow};
+use afterthought_mcp::{Http, Tools};
 use subtle::ConstantTimeEq;
 use tokio_util::sync::CancellationToken;
 
@@ -41,6 +43,8 @@ pub struct Settings {
     pub listen: SocketAddr,
     /// What every request must bring; needed where others than this machine may ask.
     pub token: Option<Token>,
+    /// The tools that agents are offered at `/mcp`.
+    pub tools: Tools,
     /// Names that `Host` may have beside the address and `localhost`.
     pub hosts: Vec<String>,
     /// Requests that are worked on at a time.
@@ -61,6 +65,7 @@ impl Settings {
         Self {
             listen,
             token: None,
+            tools: Tools::default(),
             hosts: Vec::new(),
             running: cores.clamp(SERVE_RUNNING_MIN, SERVE_RUNNING_MAX),
             waiting: SEARCH_QUEUE_MAX,
@@ -150,7 +155,8 @@ impl Server {
     /// archive or the address cannot be used, and as usage without a token where one is needed.
     pub fn start(options: Options, settings: Settings) -> Result<Self> {
         settings.check()?;
-        let engine = Arc::new(Engine::open(&Options { readers: settings.running.max(1), ..options })?);
+        let options = Options { readers: settings.running.max(1), ..options };
+        let engine = Arc::new(Engine::open(&options)?);
         let failed = |error: std::io::Error| {
             Error::new(ErrorKind::Usage, "listen on", settings.listen)
                 .because(error)
@@ -161,7 +167,9 @@ impl Server {
         let address = listener.local_addr().map_err(failed)?;
         let stop = Stop::default();
         let live = Live::new(stop.connections.clone(), engine.person().is_none());
-        let served = Arc::new(Served::new(engine, Settings { listen: address, ..settings }, live));
+        let tools = settings.tools.clone();
+        let mcp = Http::new(Arc::clone(&engine), &options, tools, stop.connections.clone());
+        let served = Arc::new(Served::new(engine, Settings { listen: address, ..settings }, live, mcp));
         let serving = connections::start(listener, Arc::clone(&served), stop.connections.clone())?;
         let mirror = Arc::clone(&stop.mirror);
         let following = thread("aft-follow", move || follow_until(&served, &mirror))?;

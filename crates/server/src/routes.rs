@@ -11,13 +11,14 @@ use afterthought::search::Deadline;
 use afterthought::{
     Engine, Error, ErrorKind, Freshness, Level, Page, Result, SearchRequest, SessionList, Shown, Warning,
 };
+use afterthought_mcp::Http;
 use axum::Router;
 use axum::extract::rejection::PathRejection;
 use axum::extract::{Path, State};
-use axum::http::header::{CONTENT_TYPE, IF_NONE_MATCH};
+use axum::http::header::{ACCEPT, CONTENT_TYPE, IF_NONE_MATCH};
 use axum::http::{HeaderMap, StatusCode, Uri};
 use axum::response::{IntoResponse, Response};
-use axum::routing::get;
+use axum::routing::{get, post};
 use tower_http::compression::CompressionLayer;
 
 use crate::Settings;
@@ -27,6 +28,7 @@ use crate::contract::openapi;
 use crate::counted::Counted;
 use crate::guard::guard;
 use crate::live::Live;
+use crate::mcp::MCP;
 use crate::metrics::Metrics;
 use crate::parameters::{read, wrong};
 use crate::queue::Queue;
@@ -52,8 +54,9 @@ pub(crate) struct Served {
     pub(crate) live: Arc<Live>,
     pub(crate) audits: Arc<Audits>,
     pub(crate) settings: Settings,
-    queue: Queue,
+    pub(crate) queue: Queue,
     pub(crate) metrics: Metrics,
+    pub(crate) mcp: Http,
 }
 
 type Shared = State<Arc<Served>>;
@@ -77,6 +80,7 @@ pub(crate) fn router(served: Arc<Served>) -> Router {
         .route(HEALTH, get(health))
         .route(METRICS, get(metrics))
         .route(CONTRACT, get(contract))
+        .route(MCP, post(crate::mcp::answer).fallback(crate::mcp::only_posted))
         .merge(crate::page::routes())
         .fallback(nowhere)
         .method_not_allowed_fallback(wrong_method)
@@ -111,10 +115,10 @@ pub(crate) struct Needs {
 }
 
 impl Served {
-    pub(crate) fn new(engine: Arc<Engine>, settings: Settings, live: Live) -> Self {
+    pub(crate) fn new(engine: Arc<Engine>, settings: Settings, live: Live, mcp: Http) -> Self {
         let queue = Queue::new(settings.running, settings.waiting, settings.turn);
         let (live, audits) = (Arc::new(live), Arc::default());
-        Self { engine, live, audits, settings, queue, metrics: Metrics::default() }
+        Self { engine, live, audits, settings, queue, metrics: Metrics::default(), mcp }
     }
 
     /// Waits for a turn and works, where blocking hurts nobody. Whoever goes away while waiting leaves the
@@ -333,9 +337,12 @@ fn as_text(text: String) -> Response {
     ([(CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8")], text).into_response()
 }
 
-async fn nowhere() -> Refusal {
+async fn nowhere(uri: Uri, headers: HeaderMap) -> Response {
     let hint = "/openapi.json lists what is there";
-    Refusal::http(StatusCode::NOT_FOUND, "find the address: nothing is there", hint)
+    let refusal = Refusal::http(StatusCode::NOT_FOUND, "find the address: nothing is there", hint);
+    let accept = headers.get(ACCEPT).and_then(|accept| accept.to_str().ok()).unwrap_or_default();
+    let is_browser = accept.contains("text/html") && !uri.path().starts_with("/api/");
+    if is_browser { crate::page::nowhere(refusal) } else { refusal.into_response() }
 }
 
 async fn wrong_method() -> Refusal {

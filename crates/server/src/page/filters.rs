@@ -44,7 +44,8 @@ pub(super) fn filters(address: &Address, page: &Page) -> Markup {
             (workspaces(address, facet(page, Facet::Workspace)))
             (ways(address))
             (weights(address))
-            noscript { button type="submit" form="query" { "Apply" } }
+            // The script applies what is chosen at once.
+            button.apply type="submit" form="query" { "Apply" }
         }
     }
 }

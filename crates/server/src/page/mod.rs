@@ -67,6 +67,11 @@ impl IntoResponse for Html {
     }
 }
 
+/// Says to a browser that nothing is at an address.
+pub(crate) fn nowhere(refusal: Refusal) -> Response {
+    sent("", Err::<Response, _>(refusal)).into_response()
+}
+
 /// Sends an answer as a page, and a refusal as one that says why.
 fn sent(query: &str, answered: std::result::Result<impl IntoResponse, Refusal>) -> Html {
     Html(match answered {

@@ -62,40 +62,55 @@ fn suggestions(address: &Address, diagnosis: &Diagnosis) -> Markup {
         let query = address.text("q").replacen(&term.term, near, 1);
         address.with("q", query).without(&["offset", OPEN])
     };
-    let near = diagnosis.unknown_terms.iter().filter(|term| !term.nearest.is_empty());
+    let near = diagnosis.unknown_terms.iter().filter(|term| !term.nearest.is_empty()).map(|term| {
+        html! {
+            "Instead of " em { (term.term) } ": "
+            @for near in &term.nearest { a.choice href=(instead(term, near)) { (near) } " " }
+        }
+    });
+    let lifted = diagnosis.left_out.iter().filter_map(|left| {
+        let there = lifted(address, left.filter)?;
+        Some(html! { a.choice href=(there) { "Without the filter " em { (left.filter) } ": " (grouped(left.matches)) } })
+    });
+    let elsewhere = diagnosis.elsewhere.iter().map(|there| {
+        let address = address.without(&["in", "role", "offset"]).with("in", there.origin.name());
+        html! {
+            a.choice href=(address) {
+                (grouped(there.matches)) " where it was " em { (there.origin.name()) }
+                @if let Some(role) = &there.role { " by " em { (role) } }
+            }
+        }
+    });
+    let suggestions: Vec<Markup> = near.chain(lifted).chain(elsewhere).collect();
     html! {
-        ul.suggestions {
-            @for term in near {
-                li {
-                    "Instead of " em { (term.term) } ": "
-                    @for near in &term.nearest { a.choice href=(instead(term, near)) { (near) } " " }
-                }
-            }
-            @for left in &diagnosis.left_out {
-                li {
-                    a.choice href=(address.without(&[filter_parameter(left.filter), "offset"])) {
-                        "Without the filter " em { (left.filter) } ": " (grouped(left.matches))
-                    }
-                }
-            }
-            @for there in &diagnosis.elsewhere {
-                li {
-                    a.choice href=(address.without(&["in", "role", "offset"]).with("in", there.origin.name())) {
-                        (grouped(there.matches)) " where it was " em { (there.origin.name()) }
-                        @if let Some(role) = &there.role { " by " em { (role) } }
-                    }
-                }
-            }
+        @if !suggestions.is_empty() {
+            ul.suggestions { @for suggestion in &suggestions { li { (suggestion) } } }
         }
     }
 }
 
-/// Returns the parameter that a filter is set by.
-fn filter_parameter(filter: &str) -> &str {
-    match filter {
-        "roles" => "role",
-        other => other,
-    }
+/// Returns an address without a filter, by the library's name for it; `None` where nobody set it.
+fn lifted(address: &Address, filter: &str) -> Option<Address> {
+    let address = address.without(&["offset"]);
+    let parameters: &[&str] = match filter {
+        "inactive" => return Some(address.with("include-inactive", true)),
+        "copies" => return Some(address.with("include-copies", true)),
+        "time" => &["since", "until"],
+        "roles" => &["role"],
+        "tools" => &["tool"],
+        "sources" => &["source"],
+        "exclude_sources" => &["exclude-source"],
+        "sessions" => &["session"],
+        "exclude_sessions" => &["exclude-session"],
+        "users" => &["user"],
+        "models" => &["model"],
+        // A branch is one of a workspace.
+        "workspace" => &["workspace", "branch"],
+        "branches" => &["branch"],
+        "current_session" => &["current-session"],
+        _ => return None,
+    };
+    Some(address.without(parameters)).filter(|without| *without != address)
 }
 
 fn article(address: &Address, hit: &Hit) -> Markup {
@@ -131,7 +146,7 @@ fn article(address: &Address, hit: &Hit) -> Markup {
             }
             @if let Some(explanation) = &hit.explain {
                 details.explain id={ "why-" (key) } {
-                    summary { "Score " (format!("{:.2}", hit.score)) }
+                    summary { "Score " (format!("{:.2}", explanation.score)) }
                     ul { (tree(explanation, explanation.score)) }
                 }
             }

@@ -63,9 +63,12 @@ pub(super) fn words<'a>(text: &'a str, places: &'a [[usize; 2]]) -> impl Iterato
     places.iter().map(|[from, to]| text.chars().take(*to).skip(*from).collect())
 }
 
+/// Places that are marked in one text: nobody looks at more, and a log may have one in each line.
+const MARKS: usize = 500;
+
 /// Shows a text with these words marked wherever they stand, in any case.
 pub(super) fn with_words(text: &str, words: &[String]) -> Markup {
-    shown(text, places(text, words).into_iter())
+    shown(text, places(text, words, MARKS).into_iter())
 }
 
 fn shown(text: &str, places: impl Iterator<Item = Range<usize>>) -> Markup {
@@ -84,11 +87,14 @@ fn shown(text: &str, places: impl Iterator<Item = Range<usize>>) -> Markup {
 }
 
 /// Finds words where they stand as such: not inside longer ones, unless their script has no spaces.
-fn places(text: &str, words: &[String]) -> Vec<Range<usize>> {
+fn places(text: &str, words: &[String], most: usize) -> Vec<Range<usize>> {
     let mut places = Vec::new();
     let mut before = None;
     let mut from = 0;
     while let Some(first) = text[from..].chars().next() {
+        if places.len() == most {
+            break;
+        }
         let longest = words.iter().filter_map(|word| begins(&text[from..], word)).max();
         let ends = longest.filter(|length| {
             let after = text[from + length..].chars().next();
@@ -139,6 +145,7 @@ mod tests {
         check("记忆断裂了", &["断裂"], "记忆<mark>断裂</mark>了");
         check("ÉTÉ 🚀 été", &["été", "🚀"], "<mark>ÉTÉ</mark> <mark>🚀</mark> <mark>été</mark>");
         check("", &["a"], "");
+        assert_eq!(places("lock lock lock", &["lock".to_owned()], 2), [0..4, 5..9]);
         check("a", &[""], "a");
     }
 
