@@ -24,7 +24,7 @@ DESKTOP = {"width": 1440, "height": 900}
 LAPTOP = {"width": 1100, "height": 800}
 PHONE = {"width": 390, "height": 844}
 # Machines may be slow; nothing is measured, and whatever is waited for usually is there at once.
-PATIENCE_MS = 6_000
+PATIENCE_MS = 30_000
 
 expect.set_options(timeout=PATIENCE_MS)
 
