@@ -211,6 +211,9 @@ fn parameters_that_do_not_fit_are_named() {
     check("/api/v1/search?q=x&phrase-boost=inf", "parameter phrase-boost");
     check("/api/v1/search?q=x&wait=11", "parameter wait");
     check("/api/v1/search?q=x&workspace=%20", "parameter workspace");
+    for elsewhere in ["src", "./src", "~/src", "/src/../etc", "/src/../etc/**"] {
+        check(&format!("/api/v1/search?q=x&workspace={elsewhere}"), "name the whole path of a folder");
+    }
     check("/api/v1/search?q=x&branch=main", "a branch is a name inside a workspace");
     check("/api/v1/search?q=x&limit=1000&offset=9500", "offset + limit must not exceed 10000");
     check("/api/v1/facets?q=x&limit=3", "parameter limit: no such parameter");
@@ -901,4 +904,61 @@ fn one_person_is_told_nothing_of_the_rest_by_syncs_or_audits() {
         assert_eq!(refused(&get(server.address(), path), 400)["kind"], "usage", "{path}");
     }
     assert!(!get(server.address(), "/status").text().contains("audit"));
+}
+
+// --- clients that misbehave
+
+#[test]
+fn a_client_that_goes_ends_its_search() {
+    let fixture = Fixture::with(Shape::V30, |writer| {
+        writer.session(&Session::new(ID))?;
+        let text = "a lock and an order and another lock of the weir ".repeat(40);
+        (0..20_000).try_for_each(|row| writer.message(ID, &Message::user(&format!("{text} {row}"))).map(drop))
+    });
+    sync(&fixture.engine());
+    let server = start(&fixture, settings());
+    let address = server.address();
+    let abandoned = || {
+        let metrics = get(address, "/metrics").text();
+        let line =
+            metrics.lines().find_map(|line| line.strip_prefix("afterthought_searches_abandoned_total "));
+        line.expect("a counter").parse::<u64>().expect("a number")
+    };
+    assert_eq!(get(address, "/api/v1/search?q=lock").status, 200);
+    assert_eq!(abandoned(), 0);
+    until(|| {
+        let long = "/api/v1/search?q=a*+o*+l*+%22an+order%22+%22of+the+weir%22&no-sync&explain&limit=1000";
+        drop(open(address, &request(long, &format!("Host: {address}\r\n"))));
+        abandoned() > 0
+    });
+    // It has left the line too.
+    until(|| get(address, "/metrics").text().contains("afterthought_requests_running 0\n"));
+}
+
+#[test]
+fn a_head_that_does_not_come_is_not_waited_for() {
+    let fixture = archive();
+    let server = start(&fixture, Settings { head: Duration::from_millis(50), connections: 1, ..settings() });
+    let mut slow = open(server.address(), "GET /healthz HTTP/1.1\r\nHost: ");
+    let mut rest = Vec::new();
+    let _reset = slow.read_to_end(&mut rest);
+    assert!(rest.is_empty(), "{rest:?}");
+    assert_eq!(get(server.address(), "/healthz").status, 200);
+}
+
+#[test]
+fn whoever_does_not_read_an_answer_holds_nothing_for_long() {
+    let fixture = Fixture::with(Shape::V30, |writer| {
+        writer.session(&Session::new(ID))?;
+        // More than the buffers of both sockets hold.
+        writer.message(ID, &Message::user(&"weir 0123456789 ".repeat(2_000_000))).map(drop)
+    });
+    sync(&fixture.engine());
+    let short = Duration::from_millis(200);
+    let server = start(&fixture, Settings { life: short, ending: short, connections: 1, ..settings() });
+    let address = server.address();
+    let deaf = open(address, &request("/api/v1/messages/1", &format!("Host: {address}\r\n")));
+    // There is one place for connections, and it is free again.
+    assert_eq!(get(address, "/healthz").status, 200);
+    drop(deaf);
 }

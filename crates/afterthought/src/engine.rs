@@ -17,7 +17,7 @@ use crate::context::{Context, ContextPage, ContextQuery, Entry, slice_range};
 use crate::error::{Error, ErrorKind, Result};
 use crate::index::{Access, Disk, Folder, Snapshot, Storage, Store, flag};
 use crate::limits::{BATCH_ROWS_MAX, READERS_DEFAULT, SEARCH_WALL_MS_MAX, VERIFY_LISTED_MAX};
-use crate::mirror::{Depth, Freshness, Level, Mirror, Note, Progress, SyncReport, Verdict, verify};
+use crate::mirror::{Depth, Freshness, Level, Listener, Mirror, Note, Progress, SyncReport, Verdict, verify};
 use crate::model::{Field, Message, Origin, Session, Warning};
 use crate::search::{
     Deadline, Filters, IndexState, IndexView, Kept, Page, Pool, SearchRequest, SessionList, SessionView,
@@ -87,6 +87,7 @@ pub struct Engine {
     user: Option<String>,
     /// Their indexed messages, and the snapshot they were counted in.
     own_rows: Mutex<Option<(u64, u64)>>,
+    listener: Listener,
 }
 
 /// The live generation of the index, open: where searches read and the mirror writes.
@@ -96,8 +97,8 @@ struct Live {
 }
 
 impl Live {
-    fn over(store: Store, archive: &Archive, folder: &Folder) -> Result<Arc<Self>> {
-        let mirror = Mirror::start(archive.clone(), store.clone(), folder)?;
+    fn over(store: Store, archive: &Archive, folder: &Folder, listener: &Listener) -> Result<Arc<Self>> {
+        let mirror = Mirror::start(archive.clone(), store.clone(), folder, listener.clone())?;
         Ok(Arc::new(Self { store, mirror }))
     }
 }
@@ -135,11 +136,12 @@ impl Engine {
             }
             (Err(error), _) => return Err(error),
         };
-        let live = Mutex::new(Live::over(store, &archive, &folder)?);
+        let listener = Listener::default();
+        let live = Mutex::new(Live::over(store, &archive, &folder, &listener)?);
         let kept = Arc::new(Kept::default());
         let pool = Pool::start(&archive, options.readers, &kept)?;
         let (user, own_rows) = (options.user.clone(), Mutex::new(None));
-        Ok(Self { archive, folder, live, pool, kept, user, own_rows })
+        Ok(Self { archive, folder, live, pool, kept, user, own_rows, listener })
     }
 
     /// Runs what reads the live generation.
@@ -153,7 +155,7 @@ impl Engine {
         let mut live = self.live.lock();
         let open = match self.folder.live() {
             Ok(Some(path)) if path != live.store.path() => Store::open_at(&self.folder, &path)
-                .and_then(|store| Live::over(store, &self.archive, &self.folder)),
+                .and_then(|store| Live::over(store, &self.archive, &self.folder, &self.listener)),
             Ok(_) => return Arc::clone(&live),
             Err(error) => Err(error),
         };
@@ -207,6 +209,12 @@ impl Engine {
     #[must_use]
     pub fn is_syncing(&self) -> bool {
         self.live().mirror.progress().is_some()
+    }
+
+    /// Calls `tell` from the writer thread after every sync of this engine that changed something, whoever
+    /// asked for it, with how long it took. Only the first one that is set is called.
+    pub fn on_synced(&self, tell: impl Fn(&SyncReport, Duration) + Send + Sync + 'static) {
+        self.listener.set(tell);
     }
 
     /// Tells whether the last check compared all there is, and the files are as it found them.

@@ -12,7 +12,7 @@ use crate::engine::Options;
 use crate::error::Result;
 use crate::index::{Folder, Stage, Store};
 use crate::limits::REINDEX_ROUNDS_MAX;
-use crate::mirror::{Depth, Level, Mirror, Progress, Verdict, verify};
+use crate::mirror::{Depth, Level, Listener, Mirror, Progress, Verdict, verify};
 use crate::model::SyncStats;
 use crate::time::now_ms;
 
@@ -74,7 +74,7 @@ impl Reindex {
         let folder = options.folder(&archive);
         let lock = folder.lock_stage()?;
         let (store, stage) = Store::stage(&folder, now_ms())?;
-        let mirror = Mirror::start(archive.clone(), store.clone(), &folder)?;
+        let mirror = Mirror::start(archive.clone(), store.clone(), &folder, Listener::default())?;
         Ok(Self { archive, folder, store, stage, mirror, stopped: AtomicBool::new(false), _lock: lock })
     }
 

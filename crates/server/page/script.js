@@ -16,25 +16,36 @@ const scripted = {
 
 /* --- what the server sent, and what differs from it */
 
-/** Keeps each region as it was served: details that were unfolded and times that were rewritten do not count. */
-function remember(page) {
-  scripted.served = new Map(regions(page).map((region) => [region.id || region.className, region.innerHTML]));
+/** Keeps each region as it was served: details that were unfolded and times that were rewritten do not count. One
+ *  that was left alone stays what it was, and differs again the next time. */
+function remember(page, leftAlone = []) {
+  const served = (region) => (leftAlone.includes(nameOf(region)) ? scripted.served.get(nameOf(region)) : region.innerHTML);
+  scripted.served = new Map(regions(page).map((region) => [nameOf(region), served(region)]));
+}
+
+const nameOf = (region) => region.id || region.className;
+
+/** Tells whether somebody types or drags in a region: nothing is taken away under their hands. */
+function isInUse(region) {
+  const field = document.activeElement;
+  return region.contains(field) && field.matches("input:not([type=checkbox]), select");
 }
 
 /** Puts another page in place of this one, leaving alone what is the same. */
 function show(next, isFresh) {
   document.title = next.title;
-  const kept = new Map(regions(document).map((region) => [region.id || region.className, region]));
+  const kept = new Map(regions(document).map((region) => [nameOf(region), region]));
   const coming = regions(next);
-  const name = (region) => region.id || region.className;
+  const leftAlone = isFresh ? [...kept.keys()].filter((name) => isInUse(kept.get(name))) : [];
   const isAlike = next.body.dataset.page === document.body.dataset.page
-    && coming.length === kept.size && coming.every((region) => kept.has(name(region)));
+    && coming.length === kept.size && coming.every((region) => kept.has(nameOf(region)));
   const focused = keyOf(document.activeElement);
   const known = new Set([...document.querySelectorAll(".hit, .message")].map((entry) => entry.id));
   if (isAlike) {
-    for (const region of coming.filter((region) => scripted.served.get(name(region)) !== region.innerHTML)) {
-      fold(kept.get(name(region)), region);
-      kept.get(name(region)).replaceChildren(...document.importNode(region, true).childNodes);
+    const differs = (region) => scripted.served.get(nameOf(region)) !== region.innerHTML;
+    for (const region of coming.filter((region) => differs(region) && !leftAlone.includes(nameOf(region)))) {
+      fold(kept.get(nameOf(region)), region);
+      kept.get(nameOf(region)).replaceChildren(...document.importNode(region, true).childNodes);
     }
   } else {
     document.body.dataset.page = next.body.dataset.page;
@@ -49,7 +60,7 @@ function show(next, isFresh) {
       else link.removeAttribute("aria-current");
     }
   }
-  remember(next);
+  remember(next, leftAlone);
   const box = document.getElementById("q");
   if (document.activeElement !== box) box.value = next.getElementById("q").value;
   refocus(focused);

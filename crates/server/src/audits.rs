@@ -31,6 +31,12 @@ impl Audits {
 
     /// Audits the archive, unless the last audit is of what it is now. Fails as busy while another is taken.
     pub(crate) fn take(&self, engine: &Engine) -> Result<Kept> {
+        if engine.built_so_far()?.is_some() {
+            // What is only unread would be called unsaid.
+            return Err(Error::new(ErrorKind::Busy, "audit", "the archive")
+                .because("the index is still being built")
+                .hint("try again when /api/v1/status says that it is ready"));
+        }
         let state = engine.fingerprint()?;
         let is_valid = |kept: &Kept| state.is_some() && kept.state == state;
         if let Some(kept) = self.last().filter(is_valid) {

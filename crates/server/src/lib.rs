@@ -23,8 +23,8 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use afterthought::limits::{
-    SEARCH_QUEUE_MAX, SERVE_CONNECTIONS_MAX, SERVE_RUNNING_MAX, SERVE_RUNNING_MIN, SERVE_TOKEN_BYTES_MIN,
-    SERVE_TURN_MS_MAX,
+    SEARCH_QUEUE_MAX, SERVE_CONNECTION_MS_MAX, SERVE_CONNECTIONS_MAX, SERVE_ENDING_MS_MAX, SERVE_HEAD_MS_MAX,
+    SERVE_RUNNING_MAX, SERVE_RUNNING_MIN, SERVE_TOKEN_BYTES_MIN, SERVE_TURN_MS_MAX,
 };
 use afterthought::{Engine, Error, ErrorKind, Event, Options, Result, follow};
 use afterthought_mcp::{Http, Tools};
@@ -55,6 +55,12 @@ pub struct Settings {
     pub turn: Duration,
     /// Connections at a time; further ones wait.
     pub connections: usize,
+    /// Longest time that the head of a request may take to arrive.
+    pub head: Duration,
+    /// Longest life of a connection; an answer under way is finished first.
+    pub life: Duration,
+    /// Longest time that answers under way may take when a connection or the server ends.
+    pub ending: Duration,
 }
 
 impl Settings {
@@ -71,6 +77,9 @@ impl Settings {
             waiting: SEARCH_QUEUE_MAX,
             turn: Duration::from_millis(SERVE_TURN_MS_MAX),
             connections: SERVE_CONNECTIONS_MAX,
+            head: Duration::from_millis(SERVE_HEAD_MS_MAX),
+            life: Duration::from_millis(SERVE_CONNECTION_MS_MAX),
+            ending: Duration::from_millis(SERVE_ENDING_MS_MAX),
         }
     }
 
@@ -215,7 +224,6 @@ fn follow_until(served: &Served, stop: &AtomicBool) {
     let followed = follow(&served.engine, stop, |event| match event {
         Event::Synced { report, took } => {
             tracing::debug!(docs_added = report.stats.docs_added, ?took, "synced");
-            served.live.synced(&report, took);
         }
         Event::Behind(error) => {
             tracing::warn!(%error, "the index is behind");

@@ -68,12 +68,9 @@ impl Live {
         }
     }
 
-    /// Takes note of a sync. One that changed nothing is none.
+    /// Takes note of a sync that changed something.
     pub(crate) fn synced(&self, report: &SyncReport, took: Duration) {
         let stats = report.stats;
-        if stats.commits == 0 {
-            return;
-        }
         if self.is_open {
             let mut recent = self.recent.lock();
             recent.truncate(SERVE_SYNCS_KEPT_MAX - 1);

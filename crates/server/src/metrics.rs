@@ -1,8 +1,10 @@
 //! Counts requests and how long they took, and writes that as Prometheus reads it.
 
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
+use afterthought::ErrorKind;
 use afterthought::search::IndexView;
 use afterthought::time::bound_ms;
 use parking_lot::Mutex;
@@ -27,6 +29,7 @@ const BOUNDS: [(f64, &str); 12] = [
 #[derive(Default)]
 pub(crate) struct Metrics {
     routes: Mutex<BTreeMap<String, Route>>,
+    abandoned: AtomicU64,
 }
 
 #[derive(Default)]
@@ -54,6 +57,13 @@ impl Metrics {
         route.seconds += seconds;
     }
 
+    /// Counts work that failed because nobody waited for it any more.
+    pub(crate) fn ended_early(&self, kind: ErrorKind) {
+        if kind == ErrorKind::Interrupted {
+            self.abandoned.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
     /// Writes all figures; `index` is missing where it cannot be read.
     pub(crate) fn text(&self, (running, waiting): (usize, usize), index: Option<&IndexView>) -> String {
         let mut text = String::new();
@@ -72,6 +82,9 @@ impl Metrics {
             push_histogram(&mut text, name, route, counted);
         }
         drop(routes);
+        let name = "afterthought_searches_abandoned_total";
+        head(&mut text, name, "counter", "Searches that ended early, as their client had gone.");
+        text += &format!("{name} {}\n", self.abandoned.load(Ordering::Relaxed));
         let mut gauge = |name: &str, what: &str, value: u64| {
             head(&mut text, name, "gauge", what);
             text += &format!("{name} {value}\n");

@@ -57,7 +57,7 @@ struct Sessions {
 
 impl Sessions {
     fn filters(self, span: &Span) -> Result<Filters> {
-        let workspace = self.workspace.as_deref().map(workspace_path).transpose();
+        let workspace = self.workspace.as_deref().map(workspace).transpose();
         let (since_ms, until_ms) = span.bounds()?;
         Ok(Filters {
             sources: self.source,
@@ -71,6 +71,16 @@ impl Sessions {
             ..Filters::default()
         })
     }
+}
+
+/// Reads a workspace. A folder that is not named in whole would be one of this server's, and one that climbs
+/// is looked up on its disk.
+fn workspace(text: &str) -> std::result::Result<String, String> {
+    let path = if text.split('/').any(|part| part == "..") { String::new() } else { workspace_path(text)? };
+    if path == text || (text.starts_with('/') && !path.is_empty()) {
+        return Ok(path);
+    }
+    Err("name the whole path of a folder, without .. in it, or a git remote".to_owned())
 }
 
 /// What is sought, and which messages count.

@@ -55,7 +55,7 @@ pub(crate) struct Served {
     pub(crate) audits: Arc<Audits>,
     pub(crate) settings: Settings,
     pub(crate) queue: Queue,
-    pub(crate) metrics: Metrics,
+    pub(crate) metrics: Arc<Metrics>,
     pub(crate) mcp: Http,
 }
 
@@ -118,7 +118,9 @@ impl Served {
     pub(crate) fn new(engine: Arc<Engine>, settings: Settings, live: Live, mcp: Http) -> Self {
         let queue = Queue::new(settings.running, settings.waiting, settings.turn);
         let (live, audits) = (Arc::new(live), Arc::default());
-        Self { engine, live, audits, settings, queue, metrics: Metrics::default(), mcp }
+        let told = Arc::clone(&live);
+        engine.on_synced(move |report, took| told.synced(report, took));
+        Self { engine, live, audits, settings, queue, metrics: Arc::default(), mcp }
     }
 
     /// Waits for a turn and works, where blocking hurts nobody. Whoever goes away while waiting leaves the
@@ -130,18 +132,20 @@ impl Served {
         work: impl FnOnce(&Engine, Freshened) -> Result<Vec<u8>> + Send + 'static,
     ) -> Answered {
         let turn = self.queue.turn().await?;
-        let (engine, live, asked) = (Arc::clone(&self.engine), Arc::clone(&self.live), asked.clone());
+        let (engine, asked) = (Arc::clone(&self.engine), asked.clone());
+        let metrics = Arc::clone(&self.metrics);
         let waits = Waits::default();
         let gone = Arc::clone(&waits.0);
         let answered = tokio::task::spawn_blocking(move || {
             let _turn = turn;
-            let freshened = freshen(&engine, &live, needs.fresh, gone)?;
+            let freshened = freshen(&engine, needs.fresh, gone)?;
             let state = if needs.stays && freshened.warning.is_none() { engine.fingerprint()? } else { None };
             let tag = state.map(|state| asked.tag(state));
             if tag.as_ref().is_some_and(|tag| asked.known.contains(tag)) {
                 return Ok(Answer { body: None, tag });
             }
-            Ok(Answer { body: Some(work(&engine, freshened)?), tag })
+            let body = work(&engine, freshened).inspect_err(|error| metrics.ended_early(error.kind()))?;
+            Ok(Answer { body: Some(body), tag })
         });
         match answered.await {
             Ok(answer) => answer.map_err(|error: Error| error.into()),
@@ -177,18 +181,14 @@ impl Asked {
     }
 }
 
-fn freshen(engine: &Engine, live: &Live, fresh: Option<Fresh>, gone: Arc<AtomicBool>) -> Result<Freshened> {
+fn freshen(engine: &Engine, fresh: Option<Fresh>, gone: Arc<AtomicBool>) -> Result<Freshened> {
     let Some(fresh) = fresh.filter(|fresh| !fresh.no_sync) else {
         return Ok(Freshened { warning: None, sync_ms: 0.0, gone });
     };
     let began = Instant::now();
     let wait = Duration::try_from_secs_f64(fresh.wait).unwrap_or_default();
     let freshness: Freshness = engine.freshen(Level::Quick, wait, |_| {})?;
-    let took = began.elapsed();
-    if let Freshness::Fresh(report) = &freshness {
-        live.synced(report, took);
-    }
-    Ok(Freshened { warning: freshness.warning(), sync_ms: took.as_secs_f64() * 1_000.0, gone })
+    Ok(Freshened { warning: freshness.warning(), sync_ms: began.elapsed().as_secs_f64() * 1_000.0, gone })
 }
 
 async fn search(State(served): Shared, uri: Uri, headers: HeaderMap) -> Answered {

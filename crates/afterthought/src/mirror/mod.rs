@@ -8,8 +8,8 @@ mod plan;
 mod sync;
 mod verify;
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -115,9 +115,28 @@ struct Command {
     reply: Sender<Result<SyncReport>>,
 }
 
+/// Who is told of every sync that changed something. Clones are one, and outlive the generation that was written.
+#[derive(Clone, Default)]
+pub(crate) struct Listener(Arc<OnceLock<Box<dyn Fn(&SyncReport, Duration) + Send + Sync>>>);
+
+impl Listener {
+    /// Sets who is told; the first alone.
+    pub(crate) fn set(&self, tell: impl Fn(&SyncReport, Duration) + Send + Sync + 'static) {
+        let _there = self.0.set(Box::new(tell));
+    }
+
+    fn tell(&self, report: &SyncReport, took: Duration) {
+        if report.stats.commits > 0
+            && let Some(tell) = self.0.get()
+        {
+            tell(report, took);
+        }
+    }
+}
+
 impl Mirror {
     /// Starts the writer thread. Fails only if the system refuses a thread.
-    pub fn start(archive: Archive, store: Store, folder: &Folder) -> Result<Self> {
+    pub(crate) fn start(archive: Archive, store: Store, folder: &Folder, listener: Listener) -> Result<Self> {
         let (commands, inbox) = bounded(WRITER_QUEUE_MAX);
         let stop = Arc::new(Stop::default());
         let progress = Arc::new(Mutex::new(None));
@@ -125,7 +144,7 @@ impl Mirror {
         let stops = Arc::clone(&stop);
         let thread = std::thread::Builder::new()
             .name("aft-writer".to_owned())
-            .spawn(move || serve(syncer, &stops, &inbox))
+            .spawn(move || serve(syncer, &stops, &inbox, &listener))
             .map_err(|error| Error::new(ErrorKind::Internal, "start", "the writer thread").because(error))?;
         Ok(Self { commands: Some(commands), stop, progress, thread: Some(thread) })
     }
@@ -212,7 +231,7 @@ impl Stop {
     }
 }
 
-fn serve(mut syncer: Syncer, stop: &Stop, inbox: &Receiver<Command>) {
+fn serve(mut syncer: Syncer, stop: &Stop, inbox: &Receiver<Command>, listener: &Listener) {
     let store = syncer.store().clone();
     loop {
         let command = select! {
@@ -225,7 +244,11 @@ fn serve(mut syncer: Syncer, stop: &Stop, inbox: &Receiver<Command>) {
             }
         };
         let Ok(command) = command else { break };
+        let began = Instant::now();
         let report = store.guarded(|| syncer.sync(command.level));
+        if let Ok(report) = &report {
+            listener.tell(report, began.elapsed());
+        }
         stop.once.store(false, Ordering::Relaxed);
         // The caller may have gone; the work stands all the same.
         let _gone = command.reply.send(report);
