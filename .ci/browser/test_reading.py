@@ -192,6 +192,17 @@ def test_the_current_page_is_named_after_going_there_by_script(visit):
         expect(page.locator(".top nav [aria-current=page]")).to_have_text(name)
 
 
+def test_the_status_audits_the_archive_when_asked(visit):
+    page = visit("/status")
+    page.get_by_role("link", name="Audit the archive").or_(page.get_by_role("link", name="Audit anew")).click()
+    expect(page.get_by_role("link", name="Audit anew")).to_be_visible()
+    expect(page.locator("main")).to_contain_text("Messages with reasoning")
+    word = page.locator("section[aria-labelledby=audit] a.choice").first
+    word.click()
+    page.wait_for_url("**/?q=*")
+    assert page.locator("#main .hit").count() == page.locator("#main .hit.thought").count() > 0
+
+
 def test_the_status_shows_how_true_the_index_is(visit, site):
     page = visit("/status")
     status = site.asked("/api/v1/status")
