@@ -109,6 +109,9 @@ fn time(address: &Address, months: &[FacetValue]) -> Markup {
                         }
                     }
                 }
+                @if let [(first, _), .., (last, _)] = months.as_slice() {
+                    p.ends.quiet aria-hidden="true" { span { (first) } span { (last) } }
+                }
             }
             div.bounds {
                 label { "from" input form="query" name="since" value=(address.text("since")) placeholder="7d, 2026-03" size="10"; }

@@ -58,7 +58,7 @@ pub(super) fn document(
                     form #query role="search" action="/" method="get" {
                         input #q type="search" name="q" value=(query) autocomplete="off" spellcheck="false"
                             aria-label="Search what was said, thought and done"
-                            placeholder="What was said, thought or done";
+                            placeholder="Said, thought or done";
                         button type="submit" { "Search" }
                     }
                     nav aria-label="Pages" {

@@ -1,7 +1,7 @@
 //! The hits of a search: what was found, where, how far to trust it, and how it was ranked.
 
 use afterthought::search::{Diagnosis, UnknownTerm};
-use afterthought::{Explanation, Hit, How, Origin, Page, Sort};
+use afterthought::{Explanation, Hit, How, Origin, Page, Sort, Warning};
 use maud::{Markup, html};
 
 use super::address::{AFTER, Address, BEFORE, OPEN, by_id};
@@ -14,11 +14,22 @@ const DEPTH: usize = afterthought::limits::PAGE_DEPTH_MAX;
 pub(super) fn results(address: &Address, page: &Page) -> Markup {
     html! {
         (summary(address, page))
-        (warnings(&page.warnings))
+        (warnings(&unsaid(page)))
         @if let Some(diagnosis) = &page.diagnosis { (suggestions(address, diagnosis)) }
         ol.hits start=(page.offset + 1) { @for hit in &page.results { li { (article(address, hit)) } } }
         (pager(address, page))
     }
+}
+
+/// Returns the warnings that no suggestion says.
+fn unsaid(page: &Page) -> Vec<Warning> {
+    let is_said = |warning: &Warning| match (warning.kind, &page.diagnosis) {
+        ("unknown-term", Some(_)) => true,
+        ("filtered-out", Some(diagnosis)) => !diagnosis.left_out.is_empty(),
+        ("found-elsewhere", Some(diagnosis)) => !diagnosis.elsewhere.is_empty(),
+        _ => false,
+    };
+    page.warnings.iter().filter(|warning| !is_said(warning)).cloned().collect()
 }
 
 fn summary(address: &Address, page: &Page) -> Markup {
@@ -62,9 +73,10 @@ fn suggestions(address: &Address, diagnosis: &Diagnosis) -> Markup {
         let query = address.text("q").replacen(&term.term, near, 1);
         address.with("q", query).without(&["offset", OPEN])
     };
-    let near = diagnosis.unknown_terms.iter().filter(|term| !term.nearest.is_empty()).map(|term| {
+    let near = diagnosis.unknown_terms.iter().map(|term| {
         html! {
-            "Instead of " em { (term.term) } ": "
+            em { (term.term) } " stands nowhere in what was searched"
+            @if !term.nearest.is_empty() { "; instead: " }
             @for near in &term.nearest { a.choice href=(instead(term, near)) { (near) } " " }
         }
     });
@@ -127,7 +139,7 @@ fn article(address: &Address, hit: &Hit) -> Markup {
                 @if let Some(tier) = hit.tier.filter(|tier| tier.name() != hit.source) { span.quiet { (tier.name()) } }
                 @if let Some(id) = hit.message_id { span.quiet { "#" (id) } }
             }
-            h2 { a.open href=(opened(address, hit)) { (title) } }
+            h2 { a.open href=(opened(address, hit)) { span.title { (title) } } }
             @if hit.origin != Origin::Titled || hit.snippet != title {
                 p.snippet { (marked(&hit.snippet, &hit.highlights)) }
             }

@@ -31,7 +31,11 @@ pub(super) fn listed(address: &Address, found: &SessionList) -> Markup {
 fn entry(session: &SessionView) -> Markup {
     html! {
         article id={ "session-" (session.id) } class="hit titled" {
-            h2 { a.open href=(by_id("sessions", &session.id)) { (session.title.as_deref().unwrap_or("Untitled conversation")) } }
+            h2 {
+                a.open href=(by_id("sessions", &session.id)) {
+                    span.title { (session.title.as_deref().unwrap_or("Untitled conversation")) }
+                }
+            }
             p.facts.quiet {
                 (maybe_moment(session.last_activity.as_deref()))
                 span { (counted(session.messages, "message", "messages")) }
