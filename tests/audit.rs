@@ -108,6 +108,8 @@ fn a_word_is_counted_by_every_route() {
     // Cedars are found too.
     assert_eq!((&counts["ours"], &counts["ours_in_reasoning"]), (&json!(3), &json!(1)));
     assert_eq!(word("ce")["fts"]["trigrams"], Value::Null);
+    let zero = fixture.engine().audit_word("cedar\0s").expect("counts");
+    assert_eq!(json!(zero.fts), json!({"words": 0, "trigrams": 0, "scan": 0}));
 }
 
 #[test]

@@ -122,6 +122,8 @@ impl Routes {
 
     /// Counts the visible rows that each route finds for a word.
     pub fn count(&self, view: &View<'_>, word: &str) -> Result<RouteCounts> {
+        // SQLite reads a query, and a pattern, up to the first zero byte: cut there, it would be another one.
+        let word = word.replace('\0', " ");
         let quoted = format!("\"{}\"", word.replace('"', "\"\""));
         let pattern = format!("%{}%", word.replace('\\', "\\\\").replace('%', "\\%").replace('_', "\\_"));
         let count = |connection: &Connection, sql: &str, word: &str| {

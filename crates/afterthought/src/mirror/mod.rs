@@ -115,9 +115,11 @@ struct Command {
     reply: Sender<Result<SyncReport>>,
 }
 
+type Tell = dyn Fn(&SyncReport, Duration) + Send + Sync;
+
 /// Who is told of every sync that changed something. Clones are one, and outlive the generation that was written.
 #[derive(Clone, Default)]
-pub(crate) struct Listener(Arc<OnceLock<Box<dyn Fn(&SyncReport, Duration) + Send + Sync>>>);
+pub(crate) struct Listener(Arc<OnceLock<Box<Tell>>>);
 
 impl Listener {
     /// Sets who is told; the first alone.

@@ -1,5 +1,7 @@
 //! The address of a page: it holds the whole of what is shown, so that it can be kept, sent and gone back to.
 
+use std::fmt::Display;
+
 use axum::http::Uri;
 use form_urlencoded::Serializer;
 
@@ -58,7 +60,7 @@ impl Address {
     }
 
     /// Puts a value in place of those that a parameter has.
-    pub(super) fn with(&self, name: &str, value: impl ToString) -> Self {
+    pub(super) fn with(&self, name: &str, value: impl Display) -> Self {
         let mut address = self.without(&[name]);
         address.pairs.push((name.to_owned(), value.to_string()));
         address
@@ -79,7 +81,7 @@ impl Address {
     }
 }
 
-impl std::fmt::Display for Address {
+impl Display for Address {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(&self.path)?;
         if self.pairs.is_empty() {

@@ -8,7 +8,7 @@ use super::layout::freshness;
 use crate::audits::Kept;
 use crate::live::Syncs;
 
-use super::text::{badge, counted, grouped, maybe_moment, moment, size};
+use super::text::{badge, grouped, maybe_moment, moment, size};
 
 pub(super) fn status(status: &Status, recent: &Syncs) -> Markup {
     let most = status.rows_by_origin.values().copied().max().unwrap_or(0).max(1);
@@ -114,7 +114,7 @@ pub(super) fn audited(audit: Option<&Kept>) -> Markup {
                 p.quiet { "As of " (at.as_deref().map_or_else(|| html! { "an unknown time" }, moment)) ". " a href="/status?audit=true" { "Audit anew" } }
             } @else {
                 p {
-                    a href="/status?audit=true" { "Audit the archive" } span.quiet { ": reads all of it, about a second for each " (counted(100_000, "message", "messages")) }
+                    a href="/status?audit=true" { "Audit the archive" } span.quiet { ": reads all of it, which may take minutes where it is large" }
                 }
             }
         }
