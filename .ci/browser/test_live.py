@@ -1,7 +1,7 @@
 """What the agent writes while the page is open shows by itself, and disturbs nothing."""
 import pytest
 from playwright.sync_api import expect
-from steps import focused, has, hits, stay, stayed, top
+from steps import focused, has, stay, stayed, top
 
 SESSION = "20260701_120000_lengthy"
 

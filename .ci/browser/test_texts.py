@@ -2,7 +2,6 @@
 from urllib.parse import quote
 
 import pytest
-from archive import HOSTILE
 from playwright.sync_api import expect
 from steps import has, hits, in_sight, settled, total
 
