@@ -39,6 +39,16 @@ pub(crate) struct Global {
     /// $HERMES_HOME/state.db, else ~/.hermes/state.db]
     #[arg(long, value_name = "PATH", global = true, help_heading = GLOBAL, display_order = 100)]
     pub(crate) archive: Option<PathBuf>,
+    /// The archive of this name: one of [archives] in the configuration file, or a profile of the agent
+    #[arg(
+        long,
+        value_name = "NAME",
+        global = true,
+        conflicts_with = "archive",
+        help_heading = GLOBAL,
+        display_order = 100
+    )]
+    pub(crate) profile: Option<String>,
     /// Folder for indexes [env: AFTERTHOUGHT_INDEX] [default: the user's data folder, such as
     /// ~/.local/share/afterthought]
     #[arg(long, value_name = "DIR", global = true, help_heading = GLOBAL, display_order = 100)]
@@ -70,8 +80,7 @@ pub(crate) enum Command {
     )]
     Watch,
     Reindex(Reindex),
-    /// Show how true the index is, and what it costs
-    Status,
+    Status(Status),
     Show(Show),
     Session(Session),
     Sessions(Sessions),
@@ -384,6 +393,18 @@ pub(crate) struct Serve {
     /// Names by which the server may be asked, beside its address and localhost; comma list
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     pub(crate) allow_host: Vec<String>,
+}
+
+/// Show how true the index is, and what it costs.
+#[derive(Args, Debug)]
+#[command(
+    after_help = "Exit codes: 0 ok, 1 unexpected, 2 usage, 3 archive or index missing or unreadable, 4 index of another
+version, 5 index damaged; with --all, 7 where some archive or index cannot be read."
+)]
+pub(crate) struct Status {
+    /// Show every archive that has a name: those of the configuration file and the agent's profiles
+    #[arg(long, conflicts_with_all = ["archive", "profile"])]
+    pub(crate) all: bool,
 }
 
 /// Measure searches here against SQLite's FTS5 and against a scan, on your own archive.
