@@ -151,6 +151,11 @@ fn what_goes_wrong_is_a_page_that_says_so() {
         is_page(&reply);
         assert!(reply.text().contains(said), "{path} {}", reply.text());
     }
+    // What is wrong with a search is mended where it stands.
+    let html = get(server.address(), "/?q=lock&since=soon&in=said").text();
+    for kept in ["value=\"lock\"", "value=\"soon\"", "value=\"said\" checked"] {
+        assert!(html.contains(kept), "{kept} {html}");
+    }
     let lost = get_with(server.address(), "/nowhere", "Accept: text/html,*/*\r\n");
     assert_eq!(lost.status, 404);
     is_page(&lost);

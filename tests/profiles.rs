@@ -52,6 +52,9 @@ fn a_profile_is_asked_by_its_name_alone() {
         assert_eq!(found["total"]["value"], 1, "{found:#}");
         let snippet = found["results"][0]["snippet"].as_str().expect("a snippet");
         assert!(snippet.ends_with(text), "{snippet}");
+        assert_eq!(found["results"][0]["archive"], *name);
+        let told = ask(&home, &["--profile", name, "search", "weir"]).stderr;
+        assert!(told.contains(&format!("aft --profile {name} show 1 -C 3")), "{told}");
     }
     let unknown = ask(&home, &["--profile", "empty", "search", "weir"]);
     assert_eq!(unknown.code, 2);

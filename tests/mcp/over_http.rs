@@ -175,19 +175,28 @@ fn the_guard_stands_before_the_tools_too() {
 
 #[test]
 fn one_person_and_some_tools_are_all_there_is() {
-    let fixture = harbor();
+    let fixture = Fixture::with(Shape::V30, |writer| {
+        for person in ["ada", "bob"] {
+            writer.session(&Session {
+                user_id: Some(person.to_owned()),
+                ..Session::new(&format!("s-{person}"))
+            })?;
+            writer.message(&format!("s-{person}"), &Message::user("the anchor"))?;
+        }
+        Ok(())
+    });
     let tools = Tools::named(&["search_messages", "session_search"]).expect("tools");
     let server = serve(&fixture, Settings { tools, ..settings() }, Some("ada"));
     let listed = ask(&server, "tools/list", &json!({}));
     let names: Vec<&Value> =
         listed["result"]["tools"].as_array().expect("a list").iter().map(|tool| &tool["name"]).collect();
     assert_eq!(names, ["search_messages", "session_search"]);
-    let found =
-        ask(&server, "tools/call", &json!({"name": "search_messages", "arguments": {"query": "anchor"}}));
-    assert_eq!(found["result"]["structuredContent"]["total"]["value"], 0, "{found}");
-    let found =
-        ask(&server, "tools/call", &json!({"name": "session_search", "arguments": {"query": "anchor"}}));
-    assert_eq!(found["result"]["structuredContent"]["results"], json!([]), "{found}");
+    for name in ["search_messages", "session_search"] {
+        let found = ask(&server, "tools/call", &json!({"name": name, "arguments": {"query": "anchor"}}));
+        let results = found["result"]["structuredContent"]["results"].as_array().expect("results").clone();
+        let sessions: Vec<&Value> = results.iter().map(|hit| &hit["session_id"]).collect();
+        assert_eq!(sessions, ["s-ada"], "{name} {found:#}");
+    }
 }
 
 #[test]

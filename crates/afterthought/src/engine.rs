@@ -36,10 +36,13 @@ pub struct Options {
     pub readers: usize,
     /// Copy an archive of any size where it cannot be read in place.
     pub allow_copy: bool,
+    /// The name by which hits say which archive they stand in; `default` unless somebody gives one.
+    pub name: String,
     /// What to do about the index.
     pub index: Opening,
     /// Answer as if the archive held this person's sessions and nothing else: for searches, lists, sessions,
-    /// messages and [`Engine::status`]. What tends the index, [`Engine::verify`] and [`Engine::audit`] read all.
+    /// messages and [`Engine::status`]. What tends the index and [`Engine::verify`] read all; [`Engine::audit`]
+    /// is refused.
     pub user: Option<String>,
     /// Where the index's files lie.
     pub storage: Arc<dyn Storage>,
@@ -63,6 +66,7 @@ impl Options {
             index_root: index_root.into(),
             readers: READERS_DEFAULT,
             allow_copy: false,
+            name: "default".to_owned(),
             index: Opening::Ensure,
             user: None,
             storage: Arc::new(Disk),
@@ -87,6 +91,7 @@ pub struct Engine {
     user: Option<String>,
     /// Their indexed messages, and the snapshot they were counted in.
     own_rows: Mutex<Option<(u64, u64)>>,
+    name: String,
     listener: Listener,
 }
 
@@ -140,8 +145,8 @@ impl Engine {
         let live = Mutex::new(Live::over(store, &archive, &folder, &listener)?);
         let kept = Arc::new(Kept::default());
         let pool = Pool::start(&archive, options.readers, &kept)?;
-        let (user, own_rows) = (options.user.clone(), Mutex::new(None));
-        Ok(Self { archive, folder, live, pool, kept, user, own_rows, listener })
+        let (user, own_rows, name) = (options.user.clone(), Mutex::new(None), options.name.clone());
+        Ok(Self { archive, folder, live, pool, kept, user, own_rows, name, listener })
     }
 
     /// Runs what reads the live generation.
@@ -255,6 +260,7 @@ impl Engine {
             }
             Ok(Page { index: self.view(store, &snapshot)?, ..page })
         })?;
+        page.results.iter_mut().for_each(|hit| hit.archive.clone_from(&self.name));
         if page.index.state == IndexState::Building {
             let message =
                 format!("the index is still being built: {} % of the rows are in it", page.index.percent);

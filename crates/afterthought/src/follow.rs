@@ -24,6 +24,8 @@ pub enum Event {
         /// How long that took.
         took: Duration,
     },
+    /// Something had changed, and another process had brought it into the index.
+    Current,
     /// A sync is under way.
     Progress(Progress),
     /// The archive cannot be read, or the index cannot be written: said once, until it is over.
@@ -117,6 +119,8 @@ impl Follower<'_> {
                 }
                 if report.stats.commits > 0 {
                     on(Event::Synced { report, took: began.elapsed() });
+                } else if level == Level::Quick {
+                    on(Event::Current);
                 }
                 self.seen = now.filter(|_| !report.interrupted);
             }

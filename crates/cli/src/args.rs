@@ -360,13 +360,14 @@ pub(crate) struct Audit {
     pub(crate) word: Option<String>,
 }
 
-/// Serve the search to programs over HTTP, and follow the archive meanwhile
+/// Serve a page for people and the search for programs over HTTP, and follow the archive meanwhile
 ///
 /// Answers are the JSON of aft's commands, and parameters have the names of their flags:
 /// /api/v1/search?q=, /api/v1/facets?q=, /api/v1/messages/ID, /api/v1/sessions, /api/v1/sessions/ID,
 /// /api/v1/status, /api/v1/audit, /api/v1/syncs, /api/v1/events, /healthz, /metrics; /openapi.json says all
-/// of it. People find a page at /, agents their tools at /mcp (MCP over streamable HTTP). Only this machine may ask, unless
-/// there is a token, which requests bring as Authorization: Bearer. What is said is not encrypted: put a
+/// of it. People find a page at /, agents their tools at /mcp (MCP over streamable HTTP).
+///
+/// Only this machine may ask, unless there is a token, which requests bring as Authorization: Bearer. What is said is not encrypted: put a
 /// proxy with TLS before it where others listen. Ends at Ctrl-C or SIGTERM, after answers under way.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:

@@ -91,7 +91,7 @@ fn read_file() -> Result<File, Failure> {
         Err(error) => return Err(Failure::Usage(format!("read {}: {error}", path.display()))),
     };
     toml::from_str(&text)
-        .map_err(|error| Failure::Usage(format!("read {}: {}", path.display(), error.message())))
+        .map_err(|error| Failure::Usage(format!("read {}: {}", path.display(), error.to_string().trim_end())))
 }
 
 fn file_path() -> Option<PathBuf> {
@@ -147,6 +147,10 @@ pub(crate) fn show(global: &Global, with_origin: bool) -> Result<u8, Failure> {
     for setting in &settings {
         let origin = if with_origin { format!("  ({})", setting.origin) } else { String::new() };
         text += &format!("{} = {}{origin}\n", setting.name, setting.value.display());
+    }
+    for (name, archive) in named_archives()? {
+        let origin = if with_origin { "  (file)" } else { "" };
+        text += &format!("archives.{name} = {}{origin}\n", archive.display());
     }
     if let Some(file) = file.filter(|_| with_origin) {
         let there = if file.exists() { "" } else { ", which is not there" };

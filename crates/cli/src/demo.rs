@@ -119,11 +119,13 @@ fn say(global: &Global, text: &str) -> Result<(), Failure> {
 
 fn heading(query: &str, about: &str, theirs: usize, ours: u64) -> String {
     let bold = Style::new().bold();
-    let theirs = if theirs == 0 { "nothing".to_owned() } else { format!("{theirs} hits") };
-    format!(
-        "{bold}{query}{bold:#}\n  {about}\n  the agent's own FTS5 search: {theirs}; here: {} hits\n\n",
-        grouped(ours)
-    )
+    let hits = |count: u64| match count {
+        0 => "nothing".to_owned(),
+        1 => "1 hit".to_owned(),
+        count => format!("{} hits", grouped(count)),
+    };
+    let (theirs, ours) = (hits(theirs as u64), hits(ours));
+    format!("{bold}{query}{bold:#}\n  {about}\n  the agent's own FTS5 search: {theirs}; here: {ours}\n\n")
 }
 
 /// Counts what the agent's own search returns.

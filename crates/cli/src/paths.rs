@@ -11,5 +11,8 @@ pub(crate) fn options(global: &Global) -> Result<Options, Failure> {
     let [archive, index] = settings(global)?;
     let mut options = Options::new(archive.value, index.value);
     options.allow_copy = global.allow_copy;
+    if let Some(profile) = &global.profile {
+        options.name.clone_from(profile);
+    }
     Ok(options)
 }

@@ -192,7 +192,9 @@ fn flags(global: &Global) -> String {
     let flag = |name: &str, path: &Option<PathBuf>| {
         path.as_ref().map_or(String::new(), |path| format!(" {name} {}", quoted(&path.display().to_string())))
     };
-    flag("--archive", &global.archive) + &flag("--index", &global.index)
+    let profile =
+        global.profile.as_ref().map_or(String::new(), |name| format!(" --profile {}", quoted(name)));
+    profile + &flag("--archive", &global.archive) + &flag("--index", &global.index)
 }
 
 /// Tells on standard error what the caller should know.

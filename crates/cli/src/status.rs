@@ -1,10 +1,10 @@
 //! `aft status`: how true the index is.
 
-use afterthought::{Engine, Error, ErrorView, Opening, Options, Status};
+use afterthought::{Engine, Error, ErrorKind, ErrorView, Opening, Options, Status};
 use serde_json::{Value, json};
 
 use crate::args::{self, Global};
-use crate::fail::{EXIT_DRIFT, Failure};
+use crate::fail::{EXIT_DRIFT, Failure, quoted};
 use crate::paths;
 use crate::profiles::{self, Named};
 use crate::stdout::{grouped, print_json, print_text, size};
@@ -67,7 +67,11 @@ fn all(global: &Global, options: &Options) -> Result<u8, Failure> {
         Engine::open(&Options { archive: one.archive.clone(), ..options.clone() })?.status()
     };
     let all: Vec<_> = archives.iter().map(|one| (one, status(one))).collect();
-    let code = if all.iter().all(|(_, status)| status.is_ok()) { 0 } else { EXIT_DRIFT };
+    // What nobody has asked yet is no trouble.
+    let is_fine = |status: &Result<Status, Error>| {
+        status.as_ref().err().is_none_or(|error| error.kind() == ErrorKind::IndexMissing)
+    };
+    let code = if all.iter().all(|(_, status)| is_fine(status)) { 0 } else { EXIT_DRIFT };
     if global.json {
         let archives: Vec<Value> = all
             .iter()
@@ -93,6 +97,9 @@ fn all(global: &Global, options: &Options) -> Result<u8, Failure> {
         let name = &one.name;
         text += &match status {
             Ok(status) => line(status, name, width),
+            Err(error) if error.kind() == ErrorKind::IndexMissing => {
+                format!("{name:width$}  not indexed yet; to begin: aft --profile {} index\n", quoted(name))
+            }
             Err(error) => format!("{name:width$}  {error}\n"),
         };
     }

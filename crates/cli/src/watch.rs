@@ -38,6 +38,9 @@ pub(crate) fn run(global: &Global) -> Result<u8, Failure> {
     let mut said = Instant::now();
     let mut failure = None;
     follow(&engine, &stop, |event| {
+        if matches!(event, Event::Current) {
+            return;
+        }
         if let Event::Progress(progress) = &event {
             if progress.since.elapsed() < PROGRESS || said.elapsed() < PROGRESS {
                 return;
@@ -84,7 +87,7 @@ fn as_json(engine: &Engine, event: &Event) -> Result<Value, Failure> {
             value["error"] = json!(ErrorView::from(error));
         }
         Event::Recovered => value["event"] = json!("recovered"),
-        Event::Progress(_) => unreachable!("progress is told on standard error"),
+        Event::Progress(_) | Event::Current => unreachable!("nothing is printed of it"),
     }
     Ok(value)
 }
@@ -99,6 +102,6 @@ fn as_text(event: &Event) -> String {
             format!("behind: {error}{hint}")
         }
         Event::Recovered => "up to date again".to_owned(),
-        Event::Progress(_) => unreachable!("progress is told on standard error"),
+        Event::Progress(_) | Event::Current => unreachable!("nothing is printed of it"),
     }
 }

@@ -89,12 +89,15 @@ fn check(settings: &Settings, request: &Request) -> Result<(), Refusal> {
         return Err(Refusal::http(StatusCode::FORBIDDEN, "read Origin: another page asks", hint));
     }
     if uri.path() != HEALTH && !has_token(settings, headers) {
-        let hint = "send the token that the server was started with as Authorization: Bearer TOKEN, or as the password that a browser asks for";
-        return Err(Refusal::http(
-            StatusCode::UNAUTHORIZED,
-            "read Authorization: the token is not there",
-            hint,
-        ));
+        let hint = "send the token that the server was started with as Authorization: Bearer TOKEN, or as the \
+                    password that a browser asks for";
+        let is_there = headers.contains_key(AUTHORIZATION);
+        let why = if is_there {
+            "it does not bring the token"
+        } else {
+            "it is not there, and a token is asked for"
+        };
+        return Err(Refusal::http(StatusCode::UNAUTHORIZED, format!("read Authorization: {why}"), hint));
     }
     Ok(())
 }

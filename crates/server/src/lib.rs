@@ -233,6 +233,7 @@ fn follow_until(served: &Served, stop: &AtomicBool) {
             tracing::info!("the index is up to date again");
             served.live.changed();
         }
+        Event::Current => served.live.changed(),
         Event::Progress(progress) => served.live.progressed(progress),
     });
     if let Err(error) = followed {

@@ -307,7 +307,7 @@ async fn audit(State(served): Shared, uri: Uri) -> std::result::Result<Response,
 
 async fn health(uri: Uri) -> std::result::Result<Response, Refusal> {
     let Nothing {} = read(HEALTH, uri.query())?;
-    Ok(as_text("ok\n".to_owned()))
+    Ok("ok\n".into_response())
 }
 
 async fn metrics(State(served): Shared, uri: Uri) -> std::result::Result<Response, Refusal> {
@@ -325,7 +325,8 @@ async fn metrics(State(served): Shared, uri: Uri) -> std::result::Result<Respons
             None
         }
     };
-    Ok(as_text(served.metrics.text(served.queue.counts(), index.as_ref())))
+    let text = served.metrics.text(served.queue.counts(), index.as_ref());
+    Ok(([(CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8")], text).into_response())
 }
 
 async fn contract(uri: Uri) -> std::result::Result<Response, Refusal> {
@@ -333,16 +334,12 @@ async fn contract(uri: Uri) -> std::result::Result<Response, Refusal> {
     Ok(as_json(write(&openapi())?))
 }
 
-fn as_text(text: String) -> Response {
-    ([(CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8")], text).into_response()
-}
-
 async fn nowhere(uri: Uri, headers: HeaderMap) -> Response {
     let hint = "/openapi.json lists what is there";
     let refusal = Refusal::http(StatusCode::NOT_FOUND, "find the address: nothing is there", hint);
     let accept = headers.get(ACCEPT).and_then(|accept| accept.to_str().ok()).unwrap_or_default();
     let is_browser = accept.contains("text/html") && !uri.path().starts_with("/api/");
-    if is_browser { crate::page::nowhere(refusal) } else { refusal.into_response() }
+    if is_browser { crate::page::nowhere() } else { refusal.into_response() }
 }
 
 async fn wrong_method() -> Refusal {

@@ -1,7 +1,7 @@
 //! What a search is narrowed and weighed by: one form with the box, and links where one step is all.
 
-use afterthought::search::FacetValue;
-use afterthought::{Facet, Field, Origin, Page, Weights};
+use afterthought::search::{FacetValue, Facets};
+use afterthought::{Facet, Field, Origin, Weights};
 use maud::{Markup, html};
 
 use super::address::{Address, OPEN};
@@ -30,28 +30,26 @@ const KEPT: [&str; 12] = [
     "weights",
 ];
 
-pub(super) fn filters(address: &Address, page: &Page) -> Markup {
+/// Shows the filters; without facets, those that need no counts.
+pub(super) fn filters(address: &Address, facets: Option<&Facets>) -> Markup {
+    let facet = |facet: Facet| facets.and_then(|facets| facets.get(&facet)).map_or(&[][..], Vec::as_slice);
     html! {
         details #filters-fold.filters {
             summary { "Filters" }
             (kept(address))
             (origins(address))
-            (time(address, facet(page, Facet::Month)))
-            (choices(address, "role", "Who", facet(page, Facet::Role)))
-            (choices(address, "source", "Source", facet(page, Facet::Source)))
-            (choices(address, "tool", "Tool", facet(page, Facet::Tool)))
-            (choices(address, "model", "Model", facet(page, Facet::Model)))
-            (workspaces(address, facet(page, Facet::Workspace)))
+            (time(address, facet(Facet::Month)))
+            (choices(address, "role", "Who", facet(Facet::Role)))
+            (choices(address, "source", "Source", facet(Facet::Source)))
+            (choices(address, "tool", "Tool", facet(Facet::Tool)))
+            (choices(address, "model", "Model", facet(Facet::Model)))
+            (workspaces(address, facet(Facet::Workspace)))
             (ways(address))
             (weights(address))
             // The script applies what is chosen at once.
             button.apply type="submit" form="query" { "Apply" }
         }
     }
-}
-
-fn facet(page: &Page, facet: Facet) -> &[FacetValue] {
-    page.facets.as_ref().and_then(|facets| facets.get(&facet)).map_or(&[], Vec::as_slice)
 }
 
 /// Shows what is set and has no field of its own, each with a way to take it back.
@@ -230,13 +228,14 @@ fn weights(address: &Address) -> Markup {
     ];
     let set = address.get("weights").unwrap_or("balanced");
     let weights = Weights::named(set).unwrap_or_default();
+    let is_turned = address.get("boost").is_some();
     let plain = address.without(&["weights", "boost", "phrase-boost", "offset"]);
     html! {
         details #weights.weights {
             summary { "Weights" }
             p.quick role="group" aria-label="Sets of weights" {
                 @for name in Weights::SETS {
-                    a.choice aria-current=[(name == set).then_some("true")]
+                    a.choice aria-current=[(name == set && !is_turned).then_some("true")]
                         href=(if name == "balanced" { plain.clone() } else { plain.with("weights", name) }) { (name) }
                 }
             }

@@ -18,7 +18,7 @@ use afterthought::{Engine, Error, ErrorKind, Filters, Hit, Origin, Page, Result,
 use axum::Router;
 use axum::extract::{Path, State};
 use axum::http::header::{CONTENT_SECURITY_POLICY, CONTENT_TYPE};
-use axum::http::{HeaderMap, HeaderValue, Uri};
+use axum::http::{HeaderMap, HeaderValue, StatusCode, Uri};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use maud::{Markup, html};
@@ -68,30 +68,50 @@ impl IntoResponse for Html {
 }
 
 /// Says to a browser that nothing is at an address.
-pub(crate) fn nowhere(refusal: Refusal) -> Response {
+pub(crate) fn nowhere() -> Response {
+    let message = "nothing is at this address";
+    let refusal = Refusal::http(StatusCode::NOT_FOUND, message, "search above, or begin at the first page");
     sent("", Err::<Response, _>(refusal)).into_response()
 }
 
 /// Sends an answer as a page, and a refusal as one that says why.
 fn sent(query: &str, answered: std::result::Result<impl IntoResponse, Refusal>) -> Html {
-    Html(match answered {
-        Ok(answer) => answer.into_response(),
-        Err(refusal) => {
-            let (view, status) = (refusal.view(), refusal.status());
+    Html(answered.map_or_else(
+        |refusal| {
+            let body = html! { main #main.alone tabindex="-1" { (why(&refusal)) p { a href="/" { "To the first page" } } } };
+            refused(refusal, &document(Kind::Error, "Afterthought", query, None, &body))
+        },
+        IntoResponse::into_response,
+    ))
+}
+
+/// Sends what is wrong with a search beside the filters, where it is mended.
+fn sent_search(address: &Address, answered: std::result::Result<Answer, Refusal>) -> Html {
+    Html(answered.map_or_else(
+        |refusal| {
             let body = html! {
-                main #main.alone tabindex="-1" {
-                    h1 #total { (status.canonical_reason().unwrap_or("It did not work")) }
-                    p.weak { (view.message) }
-                    @if let Some(hint) = &view.hint { p { (hint) } }
-                    p { a href="/" { "To the first page" } }
-                }
+                aside #filters aria-label="Filters" data-region { (filters::filters(address, None)) }
+                main #main tabindex="-1" aria-label="Results" data-region { (why(&refusal)) }
+                section #reader aria-label="Conversation" data-region {}
             };
-            let page = document(Kind::Error, "Afterthought", query, None, &body).into_string();
-            let mut response = refusal.into_response();
-            *response.body_mut() = page.into();
-            response
-        }
-    })
+            refused(refusal, &document(Kind::Search, "Afterthought", address.text("q"), None, &body))
+        },
+        IntoResponse::into_response,
+    ))
+}
+
+fn why(refusal: &Refusal) -> Markup {
+    html! {
+        h1 #total { (refusal.status().canonical_reason().unwrap_or("It did not work")) }
+        p.weak { (refusal.view().message) }
+        @if let Some(hint) = &refusal.view().hint { p { (hint) } }
+    }
+}
+
+fn refused(refusal: Refusal, page: &Markup) -> Response {
+    let mut response = refusal.into_response();
+    *response.body_mut() = page.0.clone().into();
+    response
 }
 
 fn written(page: Markup) -> Vec<u8> {
@@ -128,7 +148,7 @@ impl Open {
 
 async fn search(State(served): Shared, uri: Uri, headers: HeaderMap) -> Html {
     let address = Address::of(&uri);
-    sent(address.text("q"), answer_search(&served, &address, &uri, &headers).await)
+    sent_search(&address, answer_search(&served, &address, &uri, &headers).await)
 }
 
 async fn answer_search(
@@ -170,7 +190,7 @@ fn first(engine: &Engine) -> Result<Vec<u8>> {
                 (text::counted(status.index.rows, "message", "messages")) " in "
                 (text::counted(status.sessions as u64, "conversation", "conversations")) ", "
                 (text::grouped(status.rows_by_origin.get(&Origin::Thought).copied().unwrap_or(0)))
-                " of them with what the model thought."
+                " messages with what the model thought."
             }
             h2 { "Latest conversations" }
             (sessions::list(&latest))
@@ -194,7 +214,7 @@ fn hits(
         format!("{} · Afterthought", page.query)
     };
     let body = html! {
-        aside #filters aria-label="Filters" data-region { (filters::filters(address, &page)) }
+        aside #filters aria-label="Filters" data-region { (filters::filters(address, page.facets.as_ref())) }
         main #main tabindex="-1" aria-label="Results" data-region { (results::results(address, &page)) }
         section #reader aria-label="Conversation" data-region {
             @if let Some(beside) = beside {

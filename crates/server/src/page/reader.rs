@@ -74,7 +74,7 @@ pub(super) fn session_head(session: &SessionView) -> Markup {
                 span { (counted(session.messages, "message", "messages")) }
                 @for fact in facts.into_iter().flatten() { span { (fact) } }
                 @for place in place.into_iter().flatten() { code { (place) } }
-                @if session.archived { span { "put away" } }
+                @if session.archived { span { "archived" } }
                 @if let Some(parent) = &session.parent_id { a href=(by_id("sessions", parent)) { "goes on from another" } }
                 code.id { (session.id) }
             }
