@@ -149,7 +149,13 @@ fn ask(
             }
             let path = &paths[number % paths.len()];
             let began = Instant::now();
-            match answer(&mut stream, address, path)? {
+            let mut status = answer(&mut stream, address, path)?;
+            if status == 0 {
+                // A connection has a longest life; the server closed it.
+                stream = BufReader::new(TcpStream::connect(address)?);
+                status = answer(&mut stream, address, path)?;
+            }
+            match status {
                 200 => took.push(began.elapsed()),
                 503 => drop(busy.fetch_add(1, Ordering::Relaxed)),
                 status => return Err(format!("{path} was answered with {status}").into()),
@@ -163,13 +169,18 @@ fn ask(
     Ok((took?.concat(), busy.into_inner()))
 }
 
-/// Sends a request over a connection that stays, and reads its answer.
+/// Sends a request over a connection that stays, and reads its answer's status; 0 where it was closed.
 fn answer(stream: &mut BufReader<TcpStream>, address: SocketAddr, path: &str) -> Result<u16, Failed> {
-    stream.get_mut().write_all(format!("GET {path} HTTP/1.1\r\nHost: {address}\r\n\r\n").as_bytes())?;
+    let head = format!("GET {path} HTTP/1.1\r\nHost: {address}\r\n\r\n");
+    if stream.get_mut().write_all(head.as_bytes()).is_err() {
+        return Ok(0);
+    }
     let (mut status, mut bytes) = (0, 0);
     loop {
         let mut line = String::new();
-        stream.read_line(&mut line)?;
+        if stream.read_line(&mut line)? == 0 {
+            return Ok(0);
+        }
         if let Some(rest) = line.strip_prefix("HTTP/1.1 ") {
             status = rest.split(' ').next().unwrap_or_default().parse()?;
         } else if let Some(length) = line.strip_prefix("content-length: ") {

@@ -7,6 +7,7 @@ mod filters;
 mod layout;
 mod reader;
 mod results;
+mod sent;
 mod sessions;
 mod status;
 mod text;
@@ -17,9 +18,8 @@ use afterthought::limits::SERVE_NEIGHBOURS_MAX;
 use afterthought::{Engine, Error, ErrorKind, Filters, Hit, Origin, Page, Result, SearchRequest, Shown};
 use axum::Router;
 use axum::extract::{Path, State};
-use axum::http::header::{CONTENT_SECURITY_POLICY, CONTENT_TYPE};
-use axum::http::{HeaderMap, HeaderValue, StatusCode, Uri};
-use axum::response::{IntoResponse, Response};
+use axum::http::{HeaderMap, Uri};
+use axum::response::Response;
 use axum::routing::get;
 use maud::{Markup, html};
 
@@ -31,10 +31,10 @@ use crate::routes::{Asked, Freshened, Needs, SEARCH, Served, found};
 use address::{AFTER, Address, BEFORE, OPEN};
 use layout::{Kind, document};
 use reader::{NEIGHBOURS, Reading, reader};
+use sent::{Html, sent, sent_search};
 
-/// What a browser may do with a page: use this server's style, script and API, and nothing else.
-const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; \
-    connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
+pub(crate) use sent::nowhere;
+
 /// Hits on a page, unless the address says otherwise.
 const HITS: &str = "20";
 /// Seconds that a page waits for what was just written.
@@ -52,66 +52,6 @@ pub(crate) fn routes() -> Router<Arc<Served>> {
         .route("/sessions/{id}", get(session))
         .route("/status", get(state))
         .merge(assets::routes())
-}
-
-/// A page on its way: HTML with the status that it is sent with.
-struct Html(Response);
-
-impl IntoResponse for Html {
-    fn into_response(self) -> Response {
-        let mut response = self.0;
-        let headers = response.headers_mut();
-        headers.insert(CONTENT_TYPE, HeaderValue::from_static("text/html; charset=utf-8"));
-        headers.insert(CONTENT_SECURITY_POLICY, HeaderValue::from_static(POLICY));
-        response
-    }
-}
-
-/// Says to a browser that nothing is at an address.
-pub(crate) fn nowhere() -> Response {
-    let message = "nothing is at this address";
-    let refusal = Refusal::http(StatusCode::NOT_FOUND, message, "search above, or begin at the first page");
-    sent("", Err::<Response, _>(refusal)).into_response()
-}
-
-/// Sends an answer as a page, and a refusal as one that says why.
-fn sent(query: &str, answered: std::result::Result<impl IntoResponse, Refusal>) -> Html {
-    Html(answered.map_or_else(
-        |refusal| {
-            let body = html! { main #main.alone tabindex="-1" { (why(&refusal)) p { a href="/" { "To the first page" } } } };
-            refused(refusal, &document(Kind::Error, "Afterthought", query, None, &body))
-        },
-        IntoResponse::into_response,
-    ))
-}
-
-/// Sends what is wrong with a search beside the filters, where it is mended.
-fn sent_search(address: &Address, answered: std::result::Result<Answer, Refusal>) -> Html {
-    Html(answered.map_or_else(
-        |refusal| {
-            let body = html! {
-                aside #filters aria-label="Filters" data-region { (filters::filters(address, None)) }
-                main #main tabindex="-1" aria-label="Results" data-region { (why(&refusal)) }
-                section #reader aria-label="Conversation" data-region {}
-            };
-            refused(refusal, &document(Kind::Search, "Afterthought", address.text("q"), None, &body))
-        },
-        IntoResponse::into_response,
-    ))
-}
-
-fn why(refusal: &Refusal) -> Markup {
-    html! {
-        h1 #total { (refusal.status().canonical_reason().unwrap_or("It did not work")) }
-        p.weak { (refusal.view().message) }
-        @if let Some(hint) = &refusal.view().hint { p { (hint) } }
-    }
-}
-
-fn refused(refusal: Refusal, page: &Markup) -> Response {
-    let mut response = refusal.into_response();
-    *response.body_mut() = page.0.clone().into();
-    response
 }
 
 fn written(page: Markup) -> Vec<u8> {
