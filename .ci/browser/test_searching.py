@@ -134,7 +134,7 @@ def test_what_cannot_be_read_is_a_page_with_the_reason(visit, address, says):
     assert answer.header_value("content-type") == "text/html; charset=utf-8"
     expect(page.locator("h1")).to_have_text("Bad Request")
     expect(page.locator("main .weak")).to_contain_text(f"parameter {says}")
-    page.get_by_role("link", name="To the first page").click()
+    page.get_by_role("link", name="Afterthought", exact=True).click()
     expect(page.locator("h1")).to_contain_text("said, thought and did")
 
 

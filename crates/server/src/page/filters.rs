@@ -36,7 +36,7 @@ pub(super) fn filters(address: &Address, facets: Option<&Facets>) -> Markup {
     html! {
         details #filters-fold.filters {
             summary { "Filters" }
-            (kept(address))
+            (kept(address, facets.is_none()))
             (origins(address))
             (time(address, facet(Facet::Month)))
             (choices(address, "role", "Who", facet(Facet::Role)))
@@ -52,10 +52,11 @@ pub(super) fn filters(address: &Address, facets: Option<&Facets>) -> Markup {
     }
 }
 
-/// Shows what is set and has no field of its own, each with a way to take it back.
-fn kept(address: &Address) -> Markup {
+/// Shows what is set and has no field of its own, each with a way to take it back; `all` also what has links
+/// beside the hits, where there are none.
+fn kept(address: &Address, all: bool) -> Markup {
     let set: Vec<(&str, &str)> = address.pairs().filter(|(name, _)| KEPT.contains(name)).collect();
-    let shown = set.iter().filter(|(name, _)| !["sort", "weights", "limit"].contains(name));
+    let shown = set.iter().filter(|(name, _)| all || !["sort", "weights"].contains(name));
     html! {
         @for (name, value) in &set { input type="hidden" form="query" name=(name) value=(value); }
         p.set {
