@@ -5,6 +5,7 @@ mod audit;
 mod columns;
 mod copy;
 mod decode;
+mod layout;
 mod open;
 mod read;
 mod stamp;
@@ -133,6 +134,13 @@ impl Archive {
     fn columns_of(&self, opened: &Opened) -> Result<Arc<Columns>> {
         let mut last = self.columns.lock();
         if let Some((_, columns)) = last.as_ref().filter(|(schema, _)| *schema == opened.schema) {
+            // Views are the connection's own.
+            if !columns.views.is_empty() {
+                layout::lay(&opened.connection, &columns.views).map_err(|error| {
+                    Error::new(ErrorKind::ArchiveUnavailable, "read archive", self.path.display())
+                        .because(error)
+                })?;
+            }
             return Ok(Arc::clone(columns));
         }
         let columns = Arc::new(Columns::of(&opened.connection, &self.path)?);
