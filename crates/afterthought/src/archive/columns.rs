@@ -235,9 +235,7 @@ fn table(
     }
     match required.iter().find(|column| !columns.contains(**column)) {
         None => Ok(columns),
-        Some(missing) => {
-            Err(unrecognized(path, format!("its table \"{name}\" has no column \"{missing}\"")))
-        }
+        Some(missing) => Err(unrecognized(path, format!("its table \"{name}\" has no column \"{missing}\""))),
     }
 }
 

@@ -20,7 +20,9 @@ static LAYOUTS: LazyLock<Vec<Layout>> = LazyLock::new(|| {
         include_str!("../../../../schema/layouts/llm-responses.toml"),
         include_str!("../../../../schema/layouts/openai-agents.toml"),
     ];
-    files.map(|file| toml::from_str(file).expect("a layout that is compiled in has been read by tests")).into()
+    files
+        .map(|file| toml::from_str(file).expect("a layout that is compiled in has been read by tests"))
+        .into()
 });
 
 /// One way to lay out conversations in `SQLite`; `schema/layouts/README.md` says what each key means.
@@ -175,7 +177,11 @@ fn answered(
 }
 
 /// Returns the columns of a table or view; none if it is not there.
-pub(super) fn columns_of(connection: &Connection, schema: &str, table: &str) -> rusqlite::Result<Vec<String>> {
+pub(super) fn columns_of(
+    connection: &Connection,
+    schema: &str,
+    table: &str,
+) -> rusqlite::Result<Vec<String>> {
     connection
         .prepare("SELECT name FROM pragma_table_info(?1, ?2)")?
         .query_map([table, schema], |row| row.get(0))?

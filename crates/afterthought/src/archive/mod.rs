@@ -81,6 +81,23 @@ impl Archive {
         &self.path
     }
 
+    /// Returns how the archive is laid out: a file of `schema/layouts/`, or `hermes`.
+    pub fn layout(&self) -> Result<&'static str> {
+        self.read(|view| Ok(view.layout()))
+    }
+
+    /// Fails if the archive is not Hermes': other agents have no search of their own to compare with, and
+    /// no tool of that name to answer for.
+    pub fn must_be_hermes(&self, act: &'static str) -> Result<()> {
+        let layout = self.layout()?;
+        if layout == layout::HERMES {
+            return Ok(());
+        }
+        Err(Error::new(ErrorKind::Usage, act, self.path.display())
+            .because(format!("its layout is \"{layout}\", and only a Hermes archive has what this needs"))
+            .hint("aft search, sessions, session and show read it"))
+    }
+
     /// Takes the stamp of the archive's files.
     pub fn stamp(&self) -> Result<Stamp> {
         Stamp::take(&self.path).map_err(|error| {
