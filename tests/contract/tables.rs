@@ -336,6 +336,7 @@ fn every_file_of_the_folder_is_compared() {
             "errors.json",
             "facets.schema.json",
             "index.json",
+            "layouts",
             "mcp.json",
             "openapi.json",
             "session_search.json",

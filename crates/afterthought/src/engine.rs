@@ -387,6 +387,7 @@ impl Engine {
             schema_version: 1,
             archive: self.archive.path().display().to_string(),
             archive_bytes,
+            layout: self.archive.layout()?,
             index_folder: store.path().display().to_string(),
             index_bytes: store.bytes(),
             segments: snapshot.segments(),
@@ -505,12 +506,14 @@ impl Engine {
     /// the whole archive, and more than once where the agent's search tables have to be rebuilt. Fails as
     /// usage for one person, who may not know of the rest.
     pub fn audit(&self) -> Result<Audit> {
+        self.archive.must_be_hermes("audit")?;
         self.must_be_whole()?;
         self.over(|store| audit(&self.archive, &store.snapshot()?))
     }
 
     /// Counts what the agent's own search finds for a word, and what we find. Fails as [`Engine::audit`] does.
     pub fn audit_word(&self, word: &str) -> Result<WordAudit> {
+        self.archive.must_be_hermes("audit")?;
         self.must_be_whole()?;
         if word.trim().is_empty() {
             return Err(
@@ -675,6 +678,8 @@ pub struct Status {
     pub archive: String,
     /// Its size with its log, in bytes.
     pub archive_bytes: u64,
+    /// How it is laid out: `hermes`, or a file of `schema/layouts/`.
+    pub layout: &'static str,
     /// The live generation of the index.
     pub index_folder: String,
     /// Its size, in bytes.

@@ -134,6 +134,7 @@ fn measured(settings: &Settings, mut tell: impl FnMut(&str)) -> Result<Report> {
             .hint("write one query a line"));
     }
     let archive = Archive::at(&settings.archive, settings.allow_copy)?;
+    archive.must_be_hermes("bench")?;
     let stored = archive.stored_bytes()?;
     check_space(&settings.folder, settings.space_bytes(stored))?;
     let folder = private_folder(&settings.folder)?;

@@ -12,8 +12,9 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 
 /// Search what your AI agent said, thought and did.
 ///
-/// aft mirrors an agent's archive (a Hermes state.db) into an index of its own, without ever
-/// writing to the archive, and answers ranked searches over messages, reasoning and tool calls.
+/// aft mirrors an agent's archive (a Hermes state.db, the logs.db of llm, a SQLiteSession of the OpenAI
+/// Agents SDK) into an index of its own, without ever writing to the archive, and answers ranked
+/// searches over messages, reasoning and tool calls.
 #[derive(Debug, Parser)]
 #[command(
     name = "aft",

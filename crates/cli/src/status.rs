@@ -27,9 +27,10 @@ pub(crate) fn run(global: &Global, args: &args::Status) -> Result<u8, Failure> {
     let by_origin: Vec<_> =
         by_origin.map(|(origin, rows)| format!("{} {}", origin.name(), grouped(*rows))).collect();
     let mut text = format!(
-        "archive     {} ({})\nindex       {} ({}, {} segments)\nstate       {state}\nmessages    {} in {} sessions\nof them     {}\n",
+        "archive     {} ({})\nlayout      {}\nindex       {} ({}, {} segments)\nstate       {state}\nmessages    {} in {} sessions\nof them     {}\n",
         status.archive,
         size(status.archive_bytes),
+        status.layout,
         status.index_folder,
         size(status.index_bytes),
         status.segments,

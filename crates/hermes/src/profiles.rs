@@ -69,6 +69,7 @@ impl Profiles {
             return Err(Refusal::new(message).or_hint(|| self.hint()));
         }
         let archive = Archive::at(&path, self.allow_copy)?;
+        archive.must_be_hermes("answer session_search from")?;
         let shared = self.own.as_ref().filter(|_| path == self.archive).cloned();
         let engine = shared.unwrap_or_else(|| self.engine(&path));
         let profile = Arc::new(Profile { archive, engine });

@@ -8,6 +8,8 @@ use rusqlite::Connection;
 
 use crate::error::{Error, ErrorKind, Result};
 
+use super::layout::{self, HERMES};
+
 /// Columns of `messages` that we read where they exist.
 pub(super) const MESSAGE_OPTIONAL: [&str; 10] = [
     "tool_calls",
@@ -55,17 +57,77 @@ pub(super) struct Columns {
     pub(super) complete_tables: String,
     /// The condition on a row of `messages` that a search shows it.
     pub(super) visible: String,
+    /// The ids above an id, each with its session.
+    pub(super) tail: String,
+    /// How many rows are above an id.
+    pub(super) rows_above: String,
+    /// The name of the layout,
+    pub(super) layout: &'static str,
+    /// and what makes its views; empty where the file's own tables are read.
+    pub(super) views: String,
+}
+
+/// Where the tables are that statements read.
+struct Tables {
+    layout: &'static str,
+    schema: &'static str,
+    views: String,
+    /// How many message ids a row of the file has; `None` where a message is a row.
+    stride: Option<i64>,
+}
+
+impl Tables {
+    /// The condition that rows of the file are those of an id: SQLite knows no index for an id that is
+    /// computed.
+    fn at_row(&self) -> String {
+        self.stride.map_or_else(String::new, |stride| {
+            // Division rounds towards zero, so that a negative id may be of the row before.
+            format!(" AND source_row BETWEEN ?1 / {stride} - (?1 < 0) AND ?1 / {stride}")
+        })
+    }
+
+    /// The same for all ids from one on.
+    fn from_row(&self) -> String {
+        self.stride.map_or_else(String::new, |stride| format!(" AND source_row >= ?1 / {stride} - (?1 < 0)"))
+    }
 }
 
 impl Columns {
-    /// Reads the archive's layout. Fails if it is not an agent's archive.
+    /// Reads the archive's layout, and makes its views on the connection. Fails if it is of none.
     pub(super) fn of(connection: &Connection, path: &Path) -> Result<Self> {
-        let messages = table(connection, "messages", &MESSAGE_REQUIRED, path)?;
-        let sessions = table(connection, "sessions", &SESSION_REQUIRED, path)?;
-        Ok(Self::statements(&messages, &sessions))
+        let hermes = Tables { layout: HERMES, schema: "main", views: String::new(), stride: None };
+        let refused = match Self::of_tables(connection, path, hermes) {
+            Ok(columns) => return Ok(columns),
+            Err(error) => error,
+        };
+        let read = |error: rusqlite::Error| unrecognized(path, error.to_string());
+        match layout::find(connection).map_err(read)? {
+            Ok(layout) => {
+                let views = layout.views(connection).map_err(read)?;
+                layout::lay(connection, &views).map_err(read)?;
+                let stride = Some(layout.stride);
+                Self::of_tables(
+                    connection,
+                    path,
+                    Tables { layout: &layout.name, schema: "temp", views, stride },
+                )
+            }
+            Err(lacking) => Err(refused.hint(format!(
+                "give the path of an agent's state.db with --archive, or of another archive of a known \
+                 layout: {}",
+                lacking.join("; ")
+            ))),
+        }
     }
 
-    fn statements(messages: &HashSet<String>, sessions: &HashSet<String>) -> Self {
+    fn of_tables(connection: &Connection, path: &Path, tables: Tables) -> Result<Self> {
+        let messages = table(connection, tables.schema, "messages", &MESSAGE_REQUIRED, path)?;
+        let sessions = table(connection, tables.schema, "sessions", &SESSION_REQUIRED, path)?;
+        Ok(Self::statements(&messages, &sessions, tables))
+    }
+
+    fn statements(messages: &HashSet<String>, sessions: &HashSet<String>, tables: Tables) -> Self {
+        let (at_row, from_row, schema) = (tables.at_row(), tables.from_row(), tables.schema);
         let or = |columns: &HashSet<String>, name: &str, absent: &str| {
             if columns.contains(name) { format!("\"{name}\"") } else { absent.to_owned() }
         };
@@ -93,7 +155,7 @@ impl Columns {
         let light: Vec<_> = SESSION_LIGHT.iter().map(|name| or(sessions, name, "NULL")).collect();
         Self {
             message: format!(
-                "SELECT id, session_id, role, content, timestamp, {} FROM messages WHERE id = ?1",
+                "SELECT id, session_id, role, content, timestamp, {} FROM messages WHERE id = ?1{at_row}",
                 optional.join(", ")
             ),
             heads: format!("SELECT id, {active} <> 0, timestamp FROM messages WHERE session_id IS ?1"),
@@ -106,12 +168,12 @@ impl Columns {
             ),
             sessions: format!("SELECT id, source, started_at, {} FROM sessions", light.join(", ")),
             rows_of_person: format!(
-                "SELECT count(*) FROM messages WHERE id > ?1 AND session_id IN \
+                "SELECT count(*) FROM messages WHERE id > ?1{from_row} AND session_id IN \
                  (SELECT id FROM sessions WHERE CAST({} AS TEXT) = ?2)",
                 or(sessions, "user_id", "NULL")
             ),
             stored_message: format!(
-                "SELECT id, session_id, role, content, timestamp, {}, {}, {call_id}, {marks} FROM messages WHERE id = ?1",
+                "SELECT id, session_id, role, content, timestamp, {}, {}, {call_id}, {marks} FROM messages WHERE id = ?1{at_row}",
                 or(messages, "tool_name", "NULL"),
                 or(messages, "tool_calls", "NULL")
             ),
@@ -122,11 +184,15 @@ impl Columns {
             has_parents: sessions.contains("parent_session_id"),
             has_titles: sessions.contains("title"),
             complete_tables: format!(
-                "WITH messages AS (SELECT {}, {} FROM main.messages)",
+                "WITH messages AS (SELECT {}, {} FROM {schema}.messages)",
                 MESSAGE_REQUIRED.join(", "),
                 complete(messages, &MESSAGE_OPTIONAL)
             ),
             visible: format!("({active} <> 0 OR {compacted} <> 0) AND coalesce({hidden}, '') <> 'hidden'"),
+            tail: format!("SELECT id, session_id FROM messages WHERE id > ?1{from_row}"),
+            rows_above: format!("SELECT count(*) FROM messages WHERE id > ?1{from_row}"),
+            layout: tables.layout,
+            views: tables.views,
         }
     }
 }
@@ -154,24 +220,27 @@ pub fn signature_term(id: i64, active: bool) -> i64 {
     key * key % 4_294_967_291
 }
 
-fn table(connection: &Connection, name: &str, required: &[&str], path: &Path) -> Result<HashSet<String>> {
-    let unrecognized = |why: String| {
-        Error::new(ErrorKind::ArchiveUnrecognized, "read archive", path.display())
-            .because(why)
-            .hint("give the path of an agent's state.db with --archive")
-    };
-    let read = || -> rusqlite::Result<HashSet<String>> {
-        connection
-            .prepare("SELECT name FROM pragma_table_info(?1)")?
-            .query_map([name], |row| row.get(0))?
-            .collect()
-    };
-    let columns = read().map_err(|error| unrecognized(error.to_string()))?;
+fn table(
+    connection: &Connection,
+    schema: &str,
+    name: &str,
+    required: &[&str],
+    path: &Path,
+) -> Result<HashSet<String>> {
+    let read = layout::columns_of(connection, schema, name);
+    let columns: HashSet<_> =
+        read.map_err(|error| unrecognized(path, error.to_string()))?.into_iter().collect();
     if columns.is_empty() {
-        return Err(unrecognized(format!("it has no table \"{name}\"")));
+        return Err(unrecognized(path, format!("it has no table \"{name}\"")));
     }
     match required.iter().find(|column| !columns.contains(**column)) {
         None => Ok(columns),
-        Some(missing) => Err(unrecognized(format!("its table \"{name}\" has no column \"{missing}\""))),
+        Some(missing) => Err(unrecognized(path, format!("its table \"{name}\" has no column \"{missing}\""))),
     }
+}
+
+fn unrecognized(path: &Path, why: String) -> Error {
+    Error::new(ErrorKind::ArchiveUnrecognized, "read archive", path.display())
+        .because(why)
+        .hint("give the path of an agent's state.db with --archive")
 }

@@ -5,6 +5,7 @@ mod audit;
 mod columns;
 mod copy;
 mod decode;
+mod layout;
 mod open;
 mod read;
 mod stamp;
@@ -80,6 +81,23 @@ impl Archive {
         &self.path
     }
 
+    /// Returns how the archive is laid out: a file of `schema/layouts/`, or `hermes`.
+    pub fn layout(&self) -> Result<&'static str> {
+        self.read(|view| Ok(view.layout()))
+    }
+
+    /// Fails if the archive is not Hermes': other agents have no search of their own to compare with, and
+    /// no tool of that name to answer for.
+    pub fn must_be_hermes(&self, act: &'static str) -> Result<()> {
+        let layout = self.layout()?;
+        if layout == layout::HERMES {
+            return Ok(());
+        }
+        Err(Error::new(ErrorKind::Usage, act, self.path.display())
+            .because(format!("its layout is \"{layout}\", and only a Hermes archive has what this needs"))
+            .hint("aft search, sessions, session and show read it"))
+    }
+
     /// Takes the stamp of the archive's files.
     pub fn stamp(&self) -> Result<Stamp> {
         Stamp::take(&self.path).map_err(|error| {
@@ -133,6 +151,13 @@ impl Archive {
     fn columns_of(&self, opened: &Opened) -> Result<Arc<Columns>> {
         let mut last = self.columns.lock();
         if let Some((_, columns)) = last.as_ref().filter(|(schema, _)| *schema == opened.schema) {
+            // Views are the connection's own.
+            if !columns.views.is_empty() {
+                layout::lay(&opened.connection, &columns.views).map_err(|error| {
+                    Error::new(ErrorKind::ArchiveUnavailable, "read archive", self.path.display())
+                        .because(error)
+                })?;
+            }
             return Ok(Arc::clone(columns));
         }
         let columns = Arc::new(Columns::of(&opened.connection, &self.path)?);

@@ -165,7 +165,7 @@ impl<'a> View<'a> {
 
     /// Returns the ids above `id`, each with its session as it can be read and as it is stored.
     pub fn tail(&self, id: i64) -> Result<Vec<(i64, String, RawId)>> {
-        self.all("SELECT id, session_id FROM messages WHERE id > ?1", [id], |row| {
+        self.all(&self.columns.tail, [id], |row| {
             let session_id = row.get_ref(1)?;
             Ok((row.get(0)?, readable_id(session_id), RawId::of(session_id)))
         })
@@ -181,7 +181,7 @@ impl<'a> View<'a> {
         // A bound on the key would have SQLite walk the table itself, ten times the bytes.
         let counted = match id {
             i64::MIN => count("SELECT count(*) FROM messages", &[]),
-            id => count("SELECT count(*) FROM messages WHERE id > ?1", &[id]),
+            id => count(&self.columns.rows_above, &[id]),
         };
         counted.map(i64::unsigned_abs).map_err(|error| self.failed(error))
     }
@@ -201,6 +201,12 @@ impl<'a> View<'a> {
         let read =
             || self.connection.prepare_cached(&self.columns.message)?.query_row([id], message).optional();
         read().map_err(|error| self.failed(error))
+    }
+
+    /// Returns the name of the archive's layout: a file of `schema/layouts/`, or `hermes`.
+    #[must_use]
+    pub fn layout(&self) -> &'static str {
+        self.columns.layout
     }
 
     pub(super) fn all<T>(
