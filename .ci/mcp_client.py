@@ -56,9 +56,12 @@ async def check(call, tools):
         assert tool.annotations.read_only_hint and tool.annotations.idempotent_hint, tool
         assert not tool.annotations.open_world_hint and tool.output_schema, tool
 
+    answers = []
+
     async def answer(name, arguments):
         result = await call(name, arguments)
         assert not result.is_error, result
+        answers.append(result.structured_content)
         if TRANSCRIPT:
             show(name, arguments, result)
         return result
@@ -96,7 +99,7 @@ async def check(call, tools):
     await refused("search_messages", {}, "usage")
     await refused("get_message", {"id": 10**9}, "not-found")
     await refused("get_session", {"id": "none"}, "not-found")
-    return page
+    return answers
 
 
 async def check_drop_in(server):
@@ -134,9 +137,9 @@ def served(arguments):
             server.terminate()
 
 
-def same(page, other):
-    """Compares pages but for how long they took."""
-    steady = [{**page, "elapsed_ms": 0, "sync_ms": 0} for page in (page, other)]
+def same(answers, others):
+    """Compares answers but for how long they took."""
+    steady = [[{**one, "elapsed_ms": 0, "sync_ms": 0} for one in some] for some in (answers, others)]
     return steady[0] == steady[1]
 
 
@@ -145,7 +148,7 @@ async def main(folder):
     server = StdioServerParameters(command=AFT, args=arguments)
     async with stdio_client(server) as streams, ClientSession(*streams) as session:
         hello = await session.initialize()
-        page = await check(session.call_tool, (await session.list_tools()).tools)
+        answers = await check(session.call_tool, (await session.list_tools()).tools)
     async with Client(stdio_client(server)) as client:
         await check(client.call_tool, (await client.list_tools()).tools)
         newest = client.protocol_version
@@ -153,11 +156,12 @@ async def main(folder):
         async with streamable_http_client(url) as streams, ClientSession(*streams[:2]) as session:
             over_http = await session.initialize()
             assert over_http.protocol_version == hello.protocol_version, over_http
-            assert same(await check(session.call_tool, (await session.list_tools()).tools), page)
+            assert same(await check(session.call_tool, (await session.list_tools()).tools), answers)
         async with Client(url) as client:
-            assert same(await check(client.call_tool, (await client.list_tools()).tools), page)
+            assert same(await check(client.call_tool, (await client.list_tools()).tools), answers)
             assert client.protocol_version == newest, client.protocol_version
     await check_drop_in(StdioServerParameters(command=AFT, args=[*arguments, "--tools", "session_search"]))
+    page = answers[0]
     hit = page["results"][0]
     print(
         f"mcp client: {hello.server_info.name} {hello.server_info.version} by {hello.protocol_version}"

@@ -2,11 +2,11 @@
 //! 2, 8 and 64 clients that ask without a pause, each over a connection of its own.
 //!
 //! ```text
-//! ROWS=300000 REQUESTS=20000 cargo bench --workspace --bench http
+//! ROWS=300000 REQUESTS=5000 LASTING=100000 cargo bench --workspace --bench http
 //! ARCHIVE=state.db cargo bench --workspace --bench http
 //! ```
 //!
-//! Then as many requests again by eight clients, in ten parts, to show whether anything grows. Server and
+//! Then `LASTING` requests more (100,000) by eight clients, in ten parts, to show whether anything grows. Server and
 //! clients share the machine and are two processes; memory is the server's, without mapped files.
 
 use std::io::{BufRead, BufReader, Read, Write};
@@ -42,7 +42,7 @@ fn main() -> Result<(), Failed> {
     let mut line = String::new();
     BufReader::new(server.0.stdout.take().ok_or("no output")?).read_line(&mut line)?;
     let address = line.trim().parse()?;
-    let (paths, requests) = (paths(), setting("REQUESTS", 20_000)?);
+    let (paths, requests, lasting) = (paths(), setting("REQUESTS", 5_000)?, setting("LASTING", 100_000)?);
     println!("a mix of {} requests:", paths.len());
     for path in &paths {
         println!("  {path}");
@@ -63,10 +63,10 @@ fn main() -> Result<(), Failed> {
     }
     let mut grown = vec![format!("{:.1}", server.anonymous_mb()?)];
     for _ in 0..10 {
-        ask(address, &paths, 8, requests / 10)?;
+        ask(address, &paths, 8, lasting / 10)?;
         grown.push(format!("{:.1}", server.anonymous_mb()?));
     }
-    println!("RssAnon MB, before and after each tenth of {requests} requests more: {}", grown.join(" "));
+    println!("RssAnon MB, before and after each tenth of {lasting} requests more: {}", grown.join(" "));
     Ok(())
 }
 

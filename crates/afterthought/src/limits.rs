@@ -206,7 +206,7 @@ pub const SERVE_URL_BYTES_MAX: usize = 56 * 1024;
 pub const SERVE_HEAD_BYTES_MAX: usize = 64 * 1024;
 /// Headers of a request.
 pub const SERVE_HEADERS_MAX: usize = 64;
-/// Longest time that the head of a request may take to arrive, in milliseconds.
+/// Longest time that the head of a request may take to arrive, and a body after it, in milliseconds.
 pub const SERVE_HEAD_MS_MAX: u64 = 15_000;
 /// Longest life of a connection, in milliseconds; an answer under way is finished first.
 pub const SERVE_CONNECTION_MS_MAX: u64 = 5 * 60 * 1_000;
@@ -214,8 +214,6 @@ pub const SERVE_CONNECTION_MS_MAX: u64 = 5 * 60 * 1_000;
 pub const SERVE_ENDING_MS_MAX: u64 = 15_000;
 /// Longest body of a request to the tools of agents, in bytes; other requests have none.
 pub const SERVE_BODY_BYTES_MAX: usize = 256 * 1024;
-/// Longest time that such a body may take to arrive, in milliseconds.
-pub const SERVE_BODY_MS_MAX: u64 = 15_000;
 /// Streams of events at a time; one more is refused as busy.
 pub const SERVE_STREAMS_MAX: usize = 32;
 /// Syncs that a server remembers, the latest ones.

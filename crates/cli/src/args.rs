@@ -39,6 +39,16 @@ pub(crate) struct Global {
     /// $HERMES_HOME/state.db, else ~/.hermes/state.db]
     #[arg(long, value_name = "PATH", global = true, help_heading = GLOBAL, display_order = 100)]
     pub(crate) archive: Option<PathBuf>,
+    /// The archive of this name: one of [archives] in the configuration file, or a profile of the agent
+    #[arg(
+        long,
+        value_name = "NAME",
+        global = true,
+        conflicts_with = "archive",
+        help_heading = GLOBAL,
+        display_order = 100
+    )]
+    pub(crate) profile: Option<String>,
     /// Folder for indexes [env: AFTERTHOUGHT_INDEX] [default: the user's data folder, such as
     /// ~/.local/share/afterthought]
     #[arg(long, value_name = "DIR", global = true, help_heading = GLOBAL, display_order = 100)]
@@ -70,8 +80,7 @@ pub(crate) enum Command {
     )]
     Watch,
     Reindex(Reindex),
-    /// Show how true the index is, and what it costs
-    Status,
+    Status(Status),
     Show(Show),
     Session(Session),
     Sessions(Sessions),
@@ -401,7 +410,8 @@ pub(crate) struct Audit {
 ///
 /// Answers are the JSON of aft's commands, and parameters have the names of their flags:
 /// /api/v1/search?q=, /api/v1/facets?q=, /api/v1/messages/ID, /api/v1/sessions, /api/v1/sessions/ID,
-/// /api/v1/status, /healthz, /metrics; /openapi.json says all of it. Only this machine may ask, unless
+/// /api/v1/status, /api/v1/audit, /api/v1/syncs, /api/v1/events, /healthz, /metrics; /openapi.json says all
+/// of it. People find a page at /, agents their tools at /mcp (MCP over streamable HTTP). Only this machine may ask, unless
 /// there is a token, which requests bring as Authorization: Bearer. What is said is not encrypted: put a
 /// proxy with TLS before it where others listen. Ends at Ctrl-C or SIGTERM, after answers under way.
 #[derive(Args, Debug)]
@@ -429,6 +439,18 @@ pub(crate) struct Serve {
     /// Names by which the server may be asked, beside its address and localhost; comma list
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     pub(crate) allow_host: Vec<String>,
+}
+
+/// Show how true the index is, and what it costs.
+#[derive(Args, Debug)]
+#[command(
+    after_help = "Exit codes: 0 ok, 1 unexpected, 2 usage, 3 archive or index missing or unreadable, 4 index of another
+version, 5 index damaged; with --all, 7 where some archive or index cannot be read."
+)]
+pub(crate) struct Status {
+    /// Show every archive that has a name: those of the configuration file and the agent's profiles
+    #[arg(long, conflicts_with_all = ["archive", "profile"])]
+    pub(crate) all: bool,
 }
 
 /// Measure searches here against SQLite's FTS5 and against a scan, on your own archive.

@@ -1,5 +1,6 @@
 //! Settings: a flag, else the environment, else the configuration file, else the default.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::path::PathBuf;
 
@@ -10,6 +11,7 @@ use serde_json::json;
 
 use crate::args::Global;
 use crate::fail::Failure;
+use crate::profiles;
 use crate::stdout::{print_json, print_text};
 
 /// The configuration file, `afterthought/config.toml` in the user's configuration folder.
@@ -18,6 +20,9 @@ use crate::stdout::{print_json, print_text};
 struct File {
     archive: Option<PathBuf>,
     index: Option<PathBuf>,
+    /// Archives by the name that `--profile` takes.
+    #[serde(default)]
+    archives: BTreeMap<String, PathBuf>,
 }
 
 /// Where a value comes from.
@@ -50,10 +55,12 @@ pub(crate) struct Setting {
 /// Returns the archive and the folder for indexes.
 pub(crate) fn settings(global: &Global) -> Result<[Setting; 2], Failure> {
     let file = read_file()?;
-    let archive = match first(global.archive.as_ref(), "AFTERTHOUGHT_ARCHIVE", file.archive) {
-        Some(found) => found,
-        None => (default_archive()?, Origin::Default),
-    };
+    let profile = global.profile.as_deref().map(profiles::named).transpose()?;
+    let archive =
+        match first(profile.as_ref().or(global.archive.as_ref()), "AFTERTHOUGHT_ARCHIVE", file.archive) {
+            Some(found) => found,
+            None => (default_archive()?, Origin::Default),
+        };
     let index = match first(global.index.as_ref(), "AFTERTHOUGHT_INDEX", file.index) {
         Some(found) => found,
         None => (default_index()?, Origin::Default),
@@ -92,7 +99,16 @@ fn file_path() -> Option<PathBuf> {
     Some(strategy.config_dir().join("afterthought").join("config.toml"))
 }
 
-fn default_archive() -> Result<PathBuf, Failure> {
+/// Returns the archives that the configuration file gives names to.
+pub(crate) fn named_archives() -> Result<BTreeMap<String, PathBuf>, Failure> {
+    let at_home = |path: PathBuf| match path.strip_prefix("~") {
+        Ok(inside) => etcetera::home_dir().map_or_else(|_| path.clone(), |home| home.join(inside)),
+        Err(_) => path,
+    };
+    Ok(read_file()?.archives.into_iter().map(|(name, path)| (name, at_home(path))).collect())
+}
+
+pub(crate) fn default_archive() -> Result<PathBuf, Failure> {
     if let Some(home) = std::env::var_os("HERMES_HOME").filter(|home| !home.is_empty()) {
         return Ok(PathBuf::from(home).join("state.db"));
     }

@@ -21,6 +21,7 @@ mod jobs;
 mod mcp;
 mod paint;
 mod paths;
+mod profiles;
 mod progress;
 mod reindex;
 mod search;
@@ -64,14 +65,18 @@ fn run(cli: &Cli) -> Result<u8, Failure> {
         Command::Index(index) => index::run(&cli.global, index),
         Command::Watch => watch::run(&cli.global),
         Command::Reindex(reindex) => reindex::run(&cli.global, reindex),
-        Command::Status => status::run(&cli.global),
+        Command::Status(status) => status::run(&cli.global, status),
         Command::Audit(audit) => audit::run(&cli.global, audit),
         Command::Verify(verify) => verify::run(&cli.global, verify),
         Command::Bench(bench) => bench::run(&cli.global, bench),
         Command::Eval(eval) => eval::run(&cli.global, eval),
         Command::BenchTwin(twin) => bench::twin(twin),
-        Command::Show(show) => show::run(&cli.global, show),
-        Command::Session(session) => session::one(&cli.global, session),
+        Command::Show(show) => {
+            show::run(&cli.global, show).map_err(|failure| profiles::elsewhere(&cli.global, failure))
+        }
+        Command::Session(session) => {
+            session::one(&cli.global, session).map_err(|failure| profiles::elsewhere(&cli.global, failure))
+        }
         Command::Sessions(sessions) => session::list(&cli.global, sessions),
         Command::Mcp(mcp) => mcp::run(&cli.global, mcp),
         Command::Hermes(Hermes::SessionSearch(call)) => hermes::session_search(&cli.global, call),

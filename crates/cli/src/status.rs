@@ -1,15 +1,20 @@
 //! `aft status`: how true the index is.
 
-use afterthought::{Engine, Opening};
+use afterthought::{Engine, Error, ErrorView, Opening, Options, Status};
+use serde_json::{Value, json};
 
-use crate::args::Global;
-use crate::fail::Failure;
+use crate::args::{self, Global};
+use crate::fail::{EXIT_DRIFT, Failure};
 use crate::paths;
+use crate::profiles::{self, Named};
 use crate::stdout::{grouped, print_json, print_text, size};
 
-pub(crate) fn run(global: &Global) -> Result<u8, Failure> {
+pub(crate) fn run(global: &Global, args: &args::Status) -> Result<u8, Failure> {
     let mut options = paths::options(global)?;
     options.index = Opening::Existing;
+    if args.all {
+        return all(global, &options);
+    }
     let status = Engine::open(&options)?.status()?;
     if global.json {
         print_json(&status)?;
@@ -53,4 +58,63 @@ pub(crate) fn run(global: &Global) -> Result<u8, Failure> {
     }
     print_text(&text)?;
     Ok(0)
+}
+
+/// Shows every archive that has a name. One that cannot be opened says why and keeps no other from being shown.
+fn all(global: &Global, options: &Options) -> Result<u8, Failure> {
+    let archives = profiles::all()?;
+    let status = |one: &Named| -> Result<Status, Error> {
+        Engine::open(&Options { archive: one.archive.clone(), ..options.clone() })?.status()
+    };
+    let all: Vec<_> = archives.iter().map(|one| (one, status(one))).collect();
+    let code = if all.iter().all(|(_, status)| status.is_ok()) { 0 } else { EXIT_DRIFT };
+    if global.json {
+        let archives: Vec<Value> = all
+            .iter()
+            .map(|(one, status)| {
+                json!({
+                    "name": one.name,
+                    "archive": one.archive.display().to_string(),
+                    "status": status.as_ref().ok(),
+                    "error": status.as_ref().err().map(ErrorView::from),
+                })
+            })
+            .collect();
+        print_json(&json!({"schema_version": 1, "archives": archives}))?;
+        return Ok(code);
+    }
+    if all.is_empty() {
+        print_text("no archive has a name; [archives] in the configuration file gives some\n")?;
+        return Ok(code);
+    }
+    let width = all.iter().map(|(one, _)| one.name.chars().count()).max().unwrap_or(0);
+    let mut text = String::new();
+    for (one, status) in &all {
+        let name = &one.name;
+        text += &match status {
+            Ok(status) => line(status, name, width),
+            Err(error) => format!("{name:width$}  {error}\n"),
+        };
+    }
+    print_text(&text)?;
+    Ok(code)
+}
+
+fn line(status: &Status, name: &str, width: usize) -> String {
+    let index = &status.index;
+    let state = if index.percent < 100 {
+        format!("built to {} %", index.percent)
+    } else if index.rows_behind > 0 {
+        format!("{} rows behind", grouped(index.rows_behind))
+    } else {
+        "ready".to_owned()
+    };
+    format!(
+        "{name:width$}  {state}, {} messages in {} sessions, archive {}, index {}, {}\n",
+        grouped(index.rows),
+        grouped(status.sessions as u64),
+        size(status.archive_bytes),
+        size(status.index_bytes),
+        status.archive,
+    )
 }

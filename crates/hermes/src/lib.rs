@@ -37,6 +37,7 @@ use message::said;
 use profiles::Profiles;
 
 pub use lazy::{LazyEngine, Ready, Waits};
+pub use profiles::profiles_below;
 
 /// The tool's contract: its name, description, `inputSchema` and the shapes of its answers.
 pub const CONTRACT: &str = include_str!("../../../schema/session_search.json");

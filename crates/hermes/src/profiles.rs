@@ -123,15 +123,24 @@ impl Profiles {
     }
 
     fn names(&self) -> Vec<String> {
-        let folders = fs::read_dir(self.root.join("profiles")).into_iter().flatten().flatten();
-        let folders = folders.filter(|entry| entry.path().is_dir());
-        let mut names: Vec<String> =
-            folders.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
-        names.retain(|name| is_name(name) && name != DEFAULT);
-        names.sort_unstable();
-        names.insert(0, DEFAULT.to_owned());
-        names
+        profiles_below(&self.root).into_iter().map(|(name, _)| name).collect()
     }
+}
+
+/// Returns the profiles below an agent's root, each with the path of its archive, which may not be there:
+/// `default` first, then the others by name.
+#[must_use]
+pub fn profiles_below(root: &Path) -> Vec<(String, PathBuf)> {
+    let folders = fs::read_dir(root.join("profiles")).into_iter().flatten().flatten();
+    let folders = folders.filter(|entry| entry.path().is_dir());
+    let named = folders.map(|entry| (entry.file_name().to_string_lossy().into_owned(), entry.path()));
+    let mut profiles: Vec<(String, PathBuf)> = named
+        .filter(|(name, _)| is_name(name) && name != DEFAULT)
+        .map(|(name, home)| (name, home.join(ARCHIVE)))
+        .collect();
+    profiles.sort_unstable();
+    profiles.insert(0, (DEFAULT.to_owned(), root.join(ARCHIVE)));
+    profiles
 }
 
 /// Tells whether a folder can be a profile's: nothing that leads elsewhere can.

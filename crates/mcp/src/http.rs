@@ -14,7 +14,6 @@ use http_body::Body;
 use http_body_util::combinators::BoxBody;
 use rmcp::transport::streamable_http_server::session::never::NeverSessionManager;
 use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
-use tokio_util::sync::CancellationToken;
 
 use crate::server::{Doors, Server, Tools};
 use crate::session_search;
@@ -29,9 +28,9 @@ pub struct Http(StreamableHttpService<Server, NeverSessionManager>);
 pub struct Held(pub Arc<dyn Any + Send + Sync>);
 
 impl Http {
-    /// Serves tools over an engine that is open, and was opened with these options, until `stop`.
+    /// Serves tools over an engine that is open, and was opened with these options.
     #[must_use]
-    pub fn new(engine: Arc<Engine>, options: &Options, tools: Tools, stop: CancellationToken) -> Self {
+    pub fn new(engine: Arc<Engine>, options: &Options, tools: Tools) -> Self {
         let engine = Arc::new(LazyEngine::given(engine, options.clone(), Waits::default()));
         let recall = session_search::recall(options, Arc::clone(&engine));
         let doors = Arc::new(Doors { engine, recall });
@@ -39,7 +38,6 @@ impl Http {
             .with_legacy_session_mode(false)
             .with_json_response(true)
             .with_max_request_body_bytes(SERVE_BODY_BYTES_MAX)
-            .with_cancellation_token(stop)
             // The server has looked at them, and knows by which names it may be asked.
             .disable_allowed_hosts();
         let serve = move || Ok(Server::new(Arc::clone(&doors), tools.clone()));

@@ -55,7 +55,7 @@ pub struct Settings {
     pub turn: Duration,
     /// Connections at a time; further ones wait.
     pub connections: usize,
-    /// Longest time that the head of a request may take to arrive.
+    /// Longest time that the head of a request may take to arrive, and a body after it.
     pub head: Duration,
     /// Longest life of a connection; an answer under way is finished first.
     pub life: Duration,
@@ -177,7 +177,7 @@ impl Server {
         let stop = Stop::default();
         let live = Live::new(stop.connections.clone(), engine.person().is_none());
         let tools = settings.tools.clone();
-        let mcp = Http::new(Arc::clone(&engine), &options, tools, stop.connections.clone());
+        let mcp = Http::new(Arc::clone(&engine), &options, tools);
         let served = Arc::new(Served::new(engine, Settings { listen: address, ..settings }, live, mcp));
         let serving = connections::start(listener, Arc::clone(&served), stop.connections.clone())?;
         let mirror = Arc::clone(&stop.mirror);

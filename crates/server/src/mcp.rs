@@ -3,16 +3,17 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use afterthought::limits::{SERVE_BODY_BYTES_MAX, SERVE_BODY_MS_MAX};
+use afterthought::limits::SERVE_BODY_BYTES_MAX;
 use afterthought_mcp::Held;
-use axum::body::Body;
+use axum::body::{Body, Bytes};
 use axum::extract::{Request, State};
 use axum::http::StatusCode;
 use axum::http::header::ALLOW;
 use axum::response::{IntoResponse, Response};
-use http_body_util::{BodyExt, Limited};
+use http_body_util::{BodyExt, LengthLimitError, Limited};
+use serde_json::{Value, json};
 
-use crate::answer::Refusal;
+use crate::answer::{Refusal, as_json, write};
 use crate::routes::Served;
 
 pub(crate) const MCP: &str = "/mcp";
@@ -22,7 +23,12 @@ pub(crate) async fn answer(
     State(served): State<Arc<Served>>,
     request: Request,
 ) -> std::result::Result<Response, Refusal> {
-    let mut request = whole(request).await?;
+    let (parts, body) = request.into_parts();
+    let body = whole(body, served.settings.head).await?;
+    if let Some(refused) = refused(&body)? {
+        return Ok(refused);
+    }
+    let mut request = Request::from_parts(parts, Body::from(body));
     let turn = served.queue.turn().await?;
     request.extensions_mut().insert(Held(Arc::new(turn)));
     Ok(served.mcp.answer(request).await.into_response())
@@ -36,23 +42,32 @@ pub(crate) async fn only_posted() -> Response {
     ([(ALLOW, "POST")], refusal).into_response()
 }
 
-/// Reads the body, within bounds of size and time.
-async fn whole(request: Request) -> std::result::Result<Request, Refusal> {
-    let (parts, body) = request.into_parts();
+/// Reads a body, within bounds of size and time.
+async fn whole(body: Body, wait: Duration) -> std::result::Result<Bytes, Refusal> {
     let read = Limited::new(body, SERVE_BODY_BYTES_MAX).collect();
-    let body = match tokio::time::timeout(Duration::from_millis(SERVE_BODY_MS_MAX), read).await {
-        Ok(Ok(body)) => body.to_bytes(),
-        Ok(Err(error)) if error.is::<http_body_util::LengthLimitError>() => return Err(too_large()),
+    match tokio::time::timeout(wait, read).await {
+        Ok(Ok(body)) => Ok(body.to_bytes()),
+        Ok(Err(error)) if error.is::<LengthLimitError>() => Err(too_large()),
         Ok(Err(_)) => {
-            let hint = "send all of it, with its length";
-            return Err(Refusal::http(StatusCode::BAD_REQUEST, "read the request: its body broke off", hint));
+            let message = "read the request: its body broke off";
+            Err(Refusal::http(StatusCode::BAD_REQUEST, message, "send all of it, with its length"))
         }
         Err(_) => {
             let message = "read the request: its body did not arrive in time";
-            return Err(Refusal::http(StatusCode::REQUEST_TIMEOUT, message, "send it at once"));
+            Err(Refusal::http(StatusCode::REQUEST_TIMEOUT, message, "send it at once"))
         }
+    }
+}
+
+/// Refuses what is no message, with the protocol's own errors.
+fn refused(body: &[u8]) -> afterthought::Result<Option<Response>> {
+    let (code, message) = match serde_json::from_slice(body) {
+        Ok(Value::Object(_)) => return Ok(None),
+        Ok(_) => (-32600, "a message is an object; several are sent one by one".to_owned()),
+        Err(error) => (-32700, format!("the body is no JSON: {error}")),
     };
-    Ok(Request::from_parts(parts, Body::from(body)))
+    let error = json!({"jsonrpc": "2.0", "id": null, "error": {"code": code, "message": message}});
+    Ok(Some((StatusCode::BAD_REQUEST, as_json(write(&error)?)).into_response()))
 }
 
 /// Refuses a body that is too large.

@@ -1,0 +1,97 @@
+//! Archives by name: those of the configuration file, and the agent's profiles.
+
+use std::fs;
+use std::path::Path;
+
+use afterthought_tests::{Ran, aft, run};
+use afterthought_tools::archive::{Fts, Message, Session, Shape, Writer};
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+/// A home with the agent's folder, a named archive elsewhere, and a profile whose archive is no database.
+fn home() -> TempDir {
+    let home = tempfile::tempdir().expect("a folder");
+    let at = |path: &str| home.path().join(path);
+    for (path, id, text) in [
+        (".hermes/state.db", "s-root", "the weir of the root"),
+        (".hermes/profiles/work/state.db", "s-work", "the weir of work"),
+        ("elsewhere/laptop.db", "s-laptop", "the weir of the laptop"),
+    ] {
+        write(&at(path), id, text);
+    }
+    fs::create_dir_all(at(".hermes/profiles/empty")).expect("a folder");
+    fs::create_dir_all(at(".config/afterthought")).expect("a folder");
+    fs::write(at(".config/afterthought/config.toml"), "[archives]\nlaptop = \"~/elsewhere/laptop.db\"\n")
+        .expect("a file");
+    home
+}
+
+fn write(path: &Path, id: &str, text: &str) {
+    fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");
+    let mut writer = Writer::create(path, Shape::V30, Fts::None).expect("an archive");
+    writer.session(&Session::new(id)).expect("a session");
+    writer.message(id, &Message::user(text)).expect("a row");
+    writer.close().expect("a clean close");
+}
+
+fn ask(home: &TempDir, arguments: &[&str]) -> Ran {
+    let mut command = aft();
+    for variable in
+        ["HERMES_HOME", "AFTERTHOUGHT_ARCHIVE", "AFTERTHOUGHT_INDEX", "XDG_CONFIG_HOME", "XDG_DATA_HOME"]
+    {
+        command.env_remove(variable);
+    }
+    run(command.env("HOME", home.path()).args(arguments))
+}
+
+#[test]
+fn a_profile_is_asked_by_its_name_alone() {
+    let home = home();
+    for (name, text) in [("default", "root"), ("work", "work"), ("laptop", "laptop")] {
+        let found = ask(&home, &["--json", "--profile", name, "search", "weir"]).json();
+        assert_eq!(found["total"]["value"], 1, "{found:#}");
+        let snippet = found["results"][0]["snippet"].as_str().expect("a snippet");
+        assert!(snippet.ends_with(text), "{snippet}");
+    }
+    let unknown = ask(&home, &["--profile", "empty", "search", "weir"]);
+    assert_eq!(unknown.code, 2);
+    assert!(unknown.stderr.contains("profiles: default, laptop, work"), "{}", unknown.stderr);
+    let both = ask(&home, &["--profile", "work", "--archive", "state.db", "search", "weir"]);
+    assert_eq!(both.code, 2);
+}
+
+#[test]
+fn an_id_of_another_profile_is_a_miss_that_says_where_to_look() {
+    let home = home();
+    for name in ["default", "work"] {
+        assert_eq!(ask(&home, &["--profile", name, "search", "weir"]).code, 0);
+    }
+    for arguments in [["session", "s-work"], ["show", "99"]] {
+        let missed = ask(&home, &[&["--profile", "default"][..], &arguments[..]].concat());
+        assert_eq!(missed.code, 1);
+        assert!(missed.stderr.contains("with --profile: laptop, work"), "{}", missed.stderr);
+    }
+    assert_eq!(ask(&home, &["--profile", "work", "session", "s-work"]).code, 0);
+}
+
+#[test]
+fn the_status_of_all_shows_what_can_be_opened_and_why_the_rest_cannot() {
+    let home = home();
+    for name in ["default", "work", "laptop"] {
+        assert_eq!(ask(&home, &["--profile", name, "index"]).code, 0);
+    }
+    let all = ask(&home, &["--json", "status", "--all"]);
+    assert_eq!(all.code, 0, "{}", all.stderr);
+    let names: Vec<Value> =
+        all.json()["archives"].as_array().expect("a list").iter().map(|one| one["name"].clone()).collect();
+    assert_eq!(names, ["default", "laptop", "work"]);
+    fs::write(home.path().join("elsewhere/laptop.db"), "no database").expect("a file");
+    let all = ask(&home, &["--json", "status", "--all"]);
+    assert_eq!(all.code, 7);
+    let all = all.json();
+    assert_eq!(all["archives"][0]["status"]["index"]["rows"], json!(1));
+    assert_eq!(all["archives"][1]["status"], Value::Null);
+    assert!(all["archives"][1]["error"]["message"].is_string(), "{all:#}");
+    let text = ask(&home, &["status", "--all"]).stdout;
+    assert!(text.contains("work     ready, 1 messages in 1 sessions"), "{text}");
+}
