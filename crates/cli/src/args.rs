@@ -317,14 +317,14 @@ With --dry-run: 0 all fits, 7 the disk is too small or some archives cannot be r
 )]
 pub(crate) struct Reindex {
     /// Archives to reindex as one job [default: the one of --archive, by itself]
-    #[arg(value_name = "ARCHIVE", conflicts_with_all = ["archive", "all", "manifest"])]
+    #[arg(value_name = "ARCHIVE", conflicts_with_all = ["archive", "profile", "all", "manifest"])]
     pub(crate) archives: Vec<PathBuf>,
-    /// The archives of all profiles around the one of --archive
-    #[arg(long, conflicts_with = "manifest")]
+    /// Every archive that has a name: those of the configuration file, and the profiles of the agent
+    #[arg(long, conflicts_with_all = ["archive", "profile", "manifest"])]
     pub(crate) all: bool,
     /// The archives that a file lists: [[archive]] with path = \"…\", and name = \"…\" where reports
     /// should call it so; relative paths start at the file's folder
-    #[arg(long, value_name = "FILE", conflicts_with = "archive")]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["archive", "profile"])]
     pub(crate) manifest: Option<PathBuf>,
     /// Only those that are not done since the last job of these archives; named none, of the last job
     #[arg(long)]

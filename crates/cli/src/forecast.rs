@@ -14,7 +14,7 @@ use crate::stdout::{grouped, print_json, print_text, size};
 
 pub(crate) fn run(global: &Global, args: &Reindex) -> Result<u8, Failure> {
     let [archive, index] = settings(global)?;
-    let mut targets = targets(global, args)?;
+    let mut targets = targets(args)?;
     let mut bounds = Bounds::of_job(args);
     if targets.is_empty() {
         targets.push(Target::new(&archive.value, None)?);

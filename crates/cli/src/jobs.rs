@@ -15,6 +15,7 @@ use serde_json::{Value, json};
 use crate::args::{Global, ProgressArg, Reindex};
 use crate::config::settings;
 use crate::fail::{EXIT_DRIFT, Failure, exit_code};
+use crate::profiles;
 use crate::progress::Lines;
 use crate::stdout::{grouped, print_json, print_text, size};
 
@@ -106,10 +107,10 @@ struct Listed {
 }
 
 /// Returns the archives of a job; none where none are named.
-pub(crate) fn targets(global: &Global, args: &Reindex) -> Result<Vec<Target>, Failure> {
+pub(crate) fn targets(args: &Reindex) -> Result<Vec<Target>, Failure> {
     let targets: Vec<Target> = match &args.manifest {
         Some(manifest) => listed(manifest)?,
-        None if args.all => every_profile(global)?,
+        None if args.all => every_profile()?,
         None => args.archives.iter().map(|path| Target::new(path, None)).collect::<Result<_, _>>()?,
     };
     Ok(told_apart(targets))
@@ -127,13 +128,18 @@ fn listed(manifest: &Path) -> Result<Vec<Target>, Failure> {
     Ok(read.archive.iter().map(target).collect::<Result<_, _>>()?)
 }
 
-fn every_profile(global: &Global) -> Result<Vec<Target>, Failure> {
-    let [archive, _] = settings(global)?;
-    Ok(vec![Target::new(&archive.value, None)?])
+fn every_profile() -> Result<Vec<Target>, Failure> {
+    let all = profiles::all()?;
+    if all.is_empty() {
+        let why = "there are no archives that have a name, in the configuration file or as profiles";
+        return Err(Failure::Usage(why.to_owned()));
+    }
+    let target = |named: &profiles::Named| Target::new(&named.archive, Some(&named.name));
+    Ok(all.iter().map(target).collect::<Result<_, _>>()?)
 }
 
 pub(crate) fn run(global: &Global, args: &Reindex) -> Result<u8, Failure> {
-    let targets = targets(global, args)?;
+    let targets = targets(args)?;
     let [_, index] = settings(global)?;
     let bounds = Bounds::of_job(args);
     let which = if args.since_failed { Which::SinceFailed } else { Which::All };

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use afterthought::model::SyncStats;
-use afterthought::{Depth, Engine, ErrorKind, Level, Opening, Options, Outcome, Verdict};
+use afterthought::{Depth, Engine, ErrorKind, Level, Means, Opening, Options, Outcome, Verdict};
 use serde_json::json;
 
 use crate::args::{Global, ProgressArg, Verify};
