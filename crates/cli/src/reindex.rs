@@ -9,13 +9,13 @@ use serde_json::{Value, json};
 
 use crate::args::{Global, ProgressArg, Reindex};
 use crate::fail::{EXIT_DRIFT, Failure};
+use crate::forecast;
 use crate::index::work_done;
 use crate::jobs::{self, Bounds};
 use crate::paths;
 use crate::progress::Reporter;
 use crate::stdout::{grouped, print_json, print_text, size};
 use crate::verify::differences;
-use crate::forecast;
 
 pub(crate) fn run(global: &Global, args: &Reindex) -> Result<u8, Failure> {
     if args.rollback {
@@ -113,7 +113,9 @@ fn back_as_text(done: &RolledBack) -> String {
         size(done.index_bytes)
     );
     if let Some(previous) = &done.previous_folder {
-        text += &format!("the one that answered is kept, and aft reindex --rollback goes back to it: {previous}\n");
+        text += &format!(
+            "the one that answered is kept, and aft reindex --rollback goes back to it: {previous}\n"
+        );
     }
     text
 }

@@ -66,8 +66,11 @@ impl Size {
         arena_bytes: WRITER_ARENA_BYTES,
         in_flight_bytes: WRITER_BYTES_IN_FLIGHT_MAX,
     };
-    pub(super) const SMALL: Self =
-        Self { threads: 1, arena_bytes: WRITER_ARENA_BYTES_SMALL, in_flight_bytes: WRITER_BYTES_IN_FLIGHT_MAX };
+    pub(super) const SMALL: Self = Self {
+        threads: 1,
+        arena_bytes: WRITER_ARENA_BYTES_SMALL,
+        in_flight_bytes: WRITER_BYTES_IN_FLIGHT_MAX,
+    };
 
     /// Cuts a budget: a fifth is for text on its way, the rest for arenas, of fewer threads where two
     /// would have less than tantivy takes. Never more than [`Size::FULL`], never less than one thread needs.

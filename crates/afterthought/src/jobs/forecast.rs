@@ -92,8 +92,8 @@ impl Forecast {
         };
         let index_bytes = bytes_of(folder.live().ok().flatten());
         let before_bytes = bytes_of(folder.previous().ok().flatten());
-        let expected = index_bytes
-            .unwrap_or_else(|| (archive_bytes as f64 * REINDEX_INDEX_SHARE_ASSUMED) as u64);
+        let expected =
+            index_bytes.unwrap_or_else(|| (archive_bytes as f64 * REINDEX_INDEX_SHARE_ASSUMED) as u64);
         let rate = rate_of(target, reports);
         Ok(Self {
             name: target.name.clone(),

@@ -88,7 +88,9 @@ impl Settings {
     /// Fails if nobody would work, or if the memory is too little for that many writers.
     pub fn check(&self) -> Result<()> {
         if self.workers == 0 {
-            return Err(Error::new(ErrorKind::Usage, "reindex", "no archive at a time").hint("give 1 or more"));
+            return Err(
+                Error::new(ErrorKind::Usage, "reindex", "no archive at a time").hint("give 1 or more")
+            );
         }
         let least = self.workers.saturating_mul(WRITER_BYTES_MIN);
         if self.memory_bytes < least {

@@ -94,8 +94,7 @@ impl Job {
         journal.write(&report)?;
         let waiting = report.archives.iter().filter(|entry| !entry.state.is_final()).count();
         let workers = settings.workers.min(waiting).max(1);
-        let means =
-            Means { writer_bytes: settings.memory_bytes / workers, pace: settings.pace.clone() };
+        let means = Means { writer_bytes: settings.memory_bytes / workers, pace: settings.pace.clone() };
         let broken = Mutex::new(None);
         let report = Mutex::new(report);
         let shared = Shared { journal: &journal, report, settings: &settings, means, stop, tell, broken };
