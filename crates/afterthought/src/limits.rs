@@ -152,8 +152,8 @@ pub const STAGE_AGE_S_MAX: i64 = 24 * 60 * 60;
 pub const REINDEX_ROUNDS_MAX: usize = 10;
 /// Rows a second that a rebuild is expected to write where none has been measured yet.
 pub const REINDEX_ROWS_PER_S_ASSUMED: f64 = 5_000.0;
-/// Size of an index as a share of its archive where there is none yet.
-pub const REINDEX_INDEX_SHARE_ASSUMED: f64 = 0.6;
+/// Size of an index where there is none yet, in percent of its archive.
+pub const REINDEX_INDEX_PERCENT_ASSUMED: u64 = 60;
 /// A rebuild may need so many times the size of its index meanwhile: the last merge writes it once more.
 pub const REINDEX_ROOM: u64 = 2;
 /// Jobs whose reports are kept, the latest ones.

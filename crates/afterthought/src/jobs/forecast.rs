@@ -1,16 +1,17 @@
 //! What a job would cost, from what archives and indexes are now. Writes nothing.
 
-use std::path::Path;
+use std::path::PathBuf;
 
 use serde::Serialize;
 
-use crate::archive::Archive;
+use crate::archive::{Archive, View};
 use crate::engine::Options;
 use crate::error::{ErrorView, Result};
-use crate::limits::{REINDEX_INDEX_SHARE_ASSUMED, REINDEX_ROOM, REINDEX_ROWS_PER_S_ASSUMED};
+use crate::index::generation_bytes;
+use crate::limits::{REINDEX_INDEX_PERCENT_ASSUMED, REINDEX_ROOM, REINDEX_ROWS_PER_S_ASSUMED};
 
 use super::journal::reports;
-use super::report::Report;
+use super::report::{Entry, Report};
 use super::{Settings, Target};
 
 /// What one archive would cost.
@@ -79,21 +80,20 @@ impl Forecasts {
 
 impl Forecast {
     #[expect(clippy::cast_precision_loss, reason = "estimates")]
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "an estimate of a size")]
     fn of(settings: &Settings, target: &Target, reports: &[Report]) -> Result<Self> {
         let archive = Archive::at(target.path(), settings.allow_copy)?;
-        let signatures = archive.read(|view| view.signatures())?;
-        let rows = signatures.iter().map(|signature| signature.rows).sum::<u64>();
+        let count =
+            |view: &View<'_>| Ok(view.signatures()?.iter().map(|signature| signature.rows).sum::<u64>());
+        let rows = archive.read(count)?;
         let archive_bytes = archive.stamp()?.bytes();
         let folder = Options::new(target.path(), &settings.index_root).folder(&archive);
         // A pointer that names nothing is what a rebuild is for.
-        let bytes_of = |generation: Option<std::path::PathBuf>| {
-            generation.filter(|path| path.is_dir()).map(|path| crate::index::generation_bytes(&path))
+        let bytes_of = |generation: Option<PathBuf>| {
+            generation.filter(|path| path.is_dir()).map(|path| generation_bytes(&path))
         };
         let index_bytes = bytes_of(folder.live().ok().flatten());
         let before_bytes = bytes_of(folder.previous().ok().flatten());
-        let expected =
-            index_bytes.unwrap_or_else(|| (archive_bytes as f64 * REINDEX_INDEX_SHARE_ASSUMED) as u64);
+        let expected = index_bytes.unwrap_or(archive_bytes / 100 * REINDEX_INDEX_PERCENT_ASSUMED);
         let rate = rate_of(target, reports);
         Ok(Self {
             name: target.name.clone(),
@@ -127,14 +127,18 @@ impl Forecast {
 
 /// Returns the rate of the archive's own last rebuild, else of the last job: rows a second.
 fn rate_of(target: &Target, reports: &[Report]) -> Option<f64> {
-    let usable = |rate: &f64| *rate > 0.0;
-    let entries = || reports.iter().flat_map(|report| &report.archives);
-    let own = entries().filter(|entry| Path::new(&entry.path) == target.path());
-    let own = own.filter_map(|entry| entry.rows_per_s).find(usable);
-    own.or_else(|| {
-        let rates: Vec<f64> = entries().filter_map(|entry| entry.rows_per_s).filter(usable).collect();
-        #[expect(clippy::cast_precision_loss, reason = "a mean of a few rates")]
-        let mean = rates.iter().sum::<f64>() / rates.len() as f64;
-        (!rates.is_empty()).then_some(mean)
-    })
+    let mut own =
+        reports.iter().flat_map(|report| &report.archives).filter(|entry| entry.path == target.path);
+    own.find_map(measured).or_else(|| reports.iter().find_map(mean_rate))
+}
+
+fn measured(entry: &Entry) -> Option<f64> {
+    entry.rows_per_s.filter(|rate| *rate > 0.0)
+}
+
+fn mean_rate(report: &Report) -> Option<f64> {
+    let rates: Vec<f64> = report.archives.iter().filter_map(measured).collect();
+    #[expect(clippy::cast_precision_loss, reason = "a mean of a few rates")]
+    let mean = rates.iter().sum::<f64>() / rates.len() as f64;
+    (!rates.is_empty()).then_some(mean)
 }

@@ -242,3 +242,42 @@ impl Report {
         };
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::error::ErrorKind;
+
+    fn ended(outcomes: Vec<(Result<Outcome, Error>, bool)>) -> Report {
+        let target = Target::new(std::path::Path::new("/nowhere/state.db"), None).expect("a path");
+        let mut report = Report::new("job", &vec![target; outcomes.len()]);
+        for (entry, (outcome, is_there)) in report.archives.iter_mut().zip(outcomes) {
+            entry.ended(outcome, 1.0, is_there);
+        }
+        report.settle();
+        report
+    }
+
+    fn refused() -> Result<Outcome, Error> {
+        Err(Error::new(ErrorKind::ArchiveUnavailable, "open archive", "state.db"))
+    }
+
+    #[test]
+    fn every_way_to_end_has_a_state_of_its_own() {
+        let mut verdict = crate::mirror::Verdict::default();
+        verdict.differing.insert("state", 2);
+        let drifted = Ok(Outcome::Drifted(verdict));
+        let report = ended(vec![(refused(), true), (refused(), false), (drifted, true)]);
+        let states: Vec<State> = report.archives.iter().map(|entry| entry.state).collect();
+        assert_eq!(states, [State::Failed, State::Missing, State::Drifted]);
+        assert_eq!(report.archives[2].drift, Some([("state".to_owned(), 2)].into()));
+        assert_eq!((report.outcome, report.ended_ms.is_some()), (Verdict::AllFailed, true));
+    }
+
+    #[test]
+    fn what_was_stopped_waits_again() {
+        let report = ended(vec![(refused(), true), (Ok(Outcome::Stopped), true)]);
+        assert_eq!(report.archives[1].state, State::Waiting);
+        assert_eq!((report.outcome, report.ended_ms), (Verdict::Unfinished, None));
+    }
+}
