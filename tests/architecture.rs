@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use afterthought_tests::root;
 
 /// The rooms of the library, each with its floor: a room names only rooms of lower floors.
-const FLOORS: [(&str, u8); 16] = [
+const FLOORS: [(&str, u8); 17] = [
     ("error", 0),
     ("limits", 0),
     ("model", 0),
@@ -23,7 +23,8 @@ const FLOORS: [(&str, u8); 16] = [
     ("engine", 5),
     ("follow", 6),
     ("reindex", 6),
-    ("lib", 7),
+    ("jobs", 7),
+    ("lib", 8),
 ];
 
 /// Crates that only some rooms may know.

@@ -21,7 +21,7 @@ mod pages;
 mod tables;
 
 /// Every JSON Schema of `schema/`.
-const SCHEMAS: [&str; 18] = [
+const SCHEMAS: [&str; 22] = [
     "search",
     "status",
     "show",
@@ -35,6 +35,10 @@ const SCHEMAS: [&str; 18] = [
     "eval",
     "index",
     "reindex",
+    "reindex-job",
+    "reindex-forecast",
+    "reindex-rollback",
+    "reindex-progress",
     "watch",
     "demo",
     "config",

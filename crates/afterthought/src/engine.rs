@@ -17,7 +17,9 @@ use crate::context::{Context, ContextPage, ContextQuery, Entry, slice_range};
 use crate::error::{Error, ErrorKind, Result};
 use crate::index::{Access, Disk, Folder, Snapshot, Storage, Store, flag};
 use crate::limits::{BATCH_ROWS_MAX, READERS_DEFAULT, SEARCH_WALL_MS_MAX, VERIFY_LISTED_MAX};
-use crate::mirror::{Depth, Freshness, Level, Listener, Mirror, Note, Progress, SyncReport, Verdict, verify};
+use crate::mirror::{
+    Depth, Freshness, Level, Listener, Mirror, Note, Pace, Progress, SyncReport, Verdict, verify,
+};
 use crate::model::{Field, Message, Origin, Session, Warning};
 use crate::search::{
     Deadline, Filters, IndexState, IndexView, Kept, Page, Pool, SearchRequest, SessionList, SessionView,
@@ -103,7 +105,8 @@ struct Live {
 
 impl Live {
     fn over(store: Store, archive: &Archive, folder: &Folder, listener: &Listener) -> Result<Arc<Self>> {
-        let mirror = Mirror::start(archive.clone(), store.clone(), folder, listener.clone())?;
+        let mirror =
+            Mirror::start(archive.clone(), store.clone(), folder, listener.clone(), Pace::default())?;
         Ok(Arc::new(Self { store, mirror }))
     }
 }

@@ -2,14 +2,14 @@
 
 use std::fmt;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// A `Result` whose error is [`Error`].
 pub type Result<T> = std::result::Result<T, Error>;
 
 /// What kind of thing went wrong. The wire name is the variant in kebab case, and
 /// `schema/errors.json` lists every kind with its exit code.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ErrorKind {
     /// The request itself cannot be read: a bad bound, an unknown name.
@@ -149,7 +149,7 @@ impl Error {
 }
 
 /// An error as programs see it; `schema/error.schema.json` states it.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct ErrorView {
     /// The kind.
     pub kind: ErrorKind,

@@ -17,7 +17,7 @@
 //! ```
 //!
 //! Rooms, lower never names higher: `model` `limits` `error` `time` → `archive` `text` `query` →
-//! `index` → `mirror` `search` → `audit` `context` → `engine` → `follow` `reindex`.
+//! `index` → `mirror` `search` → `audit` `context` → `engine` → `follow` `reindex` → `jobs`.
 
 pub mod archive;
 mod audit;
@@ -26,6 +26,7 @@ mod engine;
 pub mod error;
 mod follow;
 pub mod index;
+pub mod jobs;
 pub mod limits;
 pub mod mirror;
 pub mod model;
@@ -40,9 +41,9 @@ pub use context::{Context, ContextHit, ContextPage, ContextQuery, Entry, slice_b
 pub use engine::{Engine, MessageView, Opening, Options, SessionHits, SessionMessages, Shown, Status};
 pub use error::{Error, ErrorKind, ErrorView, Result};
 pub use follow::{Event, follow};
-pub use mirror::{Depth, Freshness, Level, Progress, SyncReport, Verdict};
+pub use mirror::{Depth, Freshness, Level, Pace, Progress, SyncReport, Verdict};
 pub use model::{Field, Origin, Tier, Warning};
-pub use reindex::{Outcome, Reindex, Reindexed};
+pub use reindex::{Means, Outcome, Reindex, Reindexed, RolledBack, roll_back};
 pub use search::{
     Confidence, Explanation, Facet, Filters, Group, Hit, How, Match, Page, SearchRequest, SessionList,
     SessionView, Sort, Weights,

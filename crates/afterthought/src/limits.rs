@@ -97,6 +97,10 @@ pub const WRITER_BYTES_IN_FLIGHT_MAX: usize = 64 * 1024 * 1024;
 pub const WRITER_ARENA_BYTES: usize = 128 * 1024 * 1024;
 /// The same where a few documents are indexed in memory; the least that tantivy takes.
 pub const WRITER_ARENA_BYTES_SMALL: usize = 15_000_000;
+/// Memory of one writer when nobody names another number: its arenas, and text on its way. Also the most.
+pub const WRITER_BYTES_MAX: usize = WRITER_THREADS * WRITER_ARENA_BYTES + WRITER_BYTES_IN_FLIGHT_MAX;
+/// The least that a writer takes: the smallest arena, and a fifth for text on its way.
+pub const WRITER_BYTES_MIN: usize = WRITER_ARENA_BYTES_SMALL / 4 * 5;
 /// Threads that merge segments: small merges need not wait for a large one.
 pub const MERGE_THREADS: usize = 2;
 /// Threads that analyze text.
@@ -146,6 +150,14 @@ pub const STAGE_AGE_S_MAX: i64 = 24 * 60 * 60;
 /// Times that a rebuild is compared with its archive again, because the archive changed meanwhile,
 /// before it gives up.
 pub const REINDEX_ROUNDS_MAX: usize = 10;
+/// Rows a second that a rebuild is expected to write where none has been measured yet.
+pub const REINDEX_ROWS_PER_S_ASSUMED: f64 = 5_000.0;
+/// Size of an index where there is none yet, in percent of its archive.
+pub const REINDEX_INDEX_PERCENT_ASSUMED: u64 = 60;
+/// A rebuild may need so many times the size of its index meanwhile: the last merge writes it once more.
+pub const REINDEX_ROOM: u64 = 2;
+/// Jobs whose reports are kept, the latest ones.
+pub const JOBS_KEPT_MAX: usize = 16;
 /// Words that an audit shows.
 pub const AUDIT_WORDS_MAX: usize = 20;
 /// Words that an audit looks up to find them.

@@ -9,10 +9,10 @@ use serde::Serialize;
 
 use crate::archive::Archive;
 use crate::engine::Options;
-use crate::error::Result;
+use crate::error::{Error, ErrorKind, Result};
 use crate::index::{Folder, Stage, Store};
-use crate::limits::REINDEX_ROUNDS_MAX;
-use crate::mirror::{Depth, Level, Listener, Mirror, Progress, Verdict, verify};
+use crate::limits::{REINDEX_ROUNDS_MAX, WRITER_BYTES_MAX};
+use crate::mirror::{Depth, Level, Listener, Mirror, Pace, Progress, Verdict, verify};
 use crate::model::SyncStats;
 use crate::time::now_ms;
 
@@ -29,6 +29,70 @@ pub struct Reindex {
     stopped: AtomicBool,
     /// Held for as long as this lives.
     _lock: File,
+}
+
+/// What a rebuild may take.
+#[derive(Clone, Debug)]
+pub struct Means {
+    /// Memory of its writer in bytes: arenas, and text on its way to them.
+    pub writer_bytes: usize,
+    /// How fast it reads text. Clones are one pace.
+    pub pace: Pace,
+}
+
+impl Default for Means {
+    fn default() -> Self {
+        Self { writer_bytes: WRITER_BYTES_MAX, pace: Pace::default() }
+    }
+}
+
+/// What a roll back did.
+#[derive(Clone, Debug, Serialize)]
+pub struct RolledBack {
+    /// The archive's path.
+    pub archive: String,
+    /// The generation that answers now.
+    pub index_folder: String,
+    /// Messages in it. Rows that came since it was live are the next sync's.
+    pub index_rows: u64,
+    /// Its size, in bytes.
+    pub index_bytes: u64,
+    /// The generation that was live before, kept in its place; going back again makes it live. `None` if the
+    /// live one could not be named.
+    pub previous_folder: Option<String>,
+}
+
+/// Makes the generation before the live one live again, after every file of it was checked. What came since
+/// is taken in by the next sync, which compares all rows. Fails if none is kept, if it is damaged or of
+/// another version, or as locked while another process rebuilds there; then the live one stays. Costs one
+/// pass over its files.
+pub fn roll_back(options: &Options) -> Result<RolledBack> {
+    let archive = Archive::at(&options.archive, options.allow_copy)?;
+    let folder = options.folder(&archive);
+    if folder.previous()?.is_none() {
+        return Err(folder.nothing_previous());
+    }
+    let lock = folder.lock_stage()?;
+    let back = folder.previous()?.ok_or_else(|| folder.nothing_previous())?;
+    let store = Store::open_at(&folder, &back)?;
+    store.check_files()?;
+    // What it was last compared with tells nothing of the time since.
+    match std::fs::remove_file(store.note()) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+            return Err(Error::new(ErrorKind::IndexUnavailable, "roll back index", back.display())
+                .because(error)
+                .hint("check the folder's permissions"));
+        }
+        _ => {}
+    }
+    folder.swap_back(&lock)?;
+    Ok(RolledBack {
+        archive: archive.path().display().to_string(),
+        index_folder: back.display().to_string(),
+        index_rows: store.snapshot()?.rows()?,
+        index_bytes: store.bytes(),
+        previous_folder: folder.previous()?.map(|path| path.display().to_string()),
+    })
 }
 
 /// How a rebuild ended.
@@ -69,12 +133,19 @@ impl Reindex {
     /// unfinished, or an empty one. The live index itself is not opened; it may be damaged or of
     /// another version. Fails as locked while another process rebuilds there.
     pub fn start(options: &Options) -> Result<Self> {
+        Self::within(options, &Means::default())
+    }
+
+    /// The same with a bound on its memory and its pace.
+    pub fn within(options: &Options, means: &Means) -> Result<Self> {
         let archive = Archive::at(&options.archive, options.allow_copy)?;
         archive.read(|_| Ok(()))?;
         let folder = options.folder(&archive);
         let lock = folder.lock_stage()?;
         let (store, stage) = Store::stage(&folder, now_ms())?;
-        let mirror = Mirror::start(archive.clone(), store.clone(), &folder, Listener::default())?;
+        let store = store.with_writer_bytes(means.writer_bytes);
+        let (listener, pace) = (Listener::default(), means.pace.clone());
+        let mirror = Mirror::start(archive.clone(), store.clone(), &folder, listener, pace)?;
         Ok(Self { archive, folder, store, stage, mirror, stopped: AtomicBool::new(false), _lock: lock })
     }
 

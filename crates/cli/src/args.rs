@@ -297,13 +297,57 @@ pub(crate) struct Index {
 /// to the archive's, every file as its checksum says. Stopped or killed, the present index stays, and
 /// the next aft reindex within a day goes on. The index that was replaced is kept until the next
 /// reindex: three of them may need space at once.
+///
+/// Several archives are one job: those that are broken, locked or gone stop no other, and a report says
+/// what became of each. A job that was stopped or killed goes on with the next aft reindex of the same
+/// archives within a day, and repeats none that is done.
 #[derive(Args, Debug)]
-#[command(
-    after_help = "Exit codes: 0 swapped, 1 unexpected, 2 usage, 3 archive missing or unreadable, or index
+#[expect(clippy::struct_excessive_bools, reason = "one bool a flag")]
+#[command(after_help = "Examples:
+  aft reindex
+  aft reindex --all --jobs 2 --max-mb-per-s 20
+  aft reindex --manifest jobs.toml --dry-run
+  aft reindex --since-failed
+
+Exit codes: 0 swapped, 1 unexpected, 2 usage, 3 archive missing or unreadable, or index
 unwritable, 5 the new index is damaged, 6 another process is reindexing, 7 the archive changed
-faster than the new index could be proven, 130 interrupted."
-)]
+faster than the new index could be proven, 130 interrupted.
+Of a job: 0 all done, 7 some failed, 3 all failed, 130 stopped; 6 another process runs the same job.
+With --dry-run: 0 all fits, 7 the disk is too small or some archives cannot be read, 3 none can.")]
 pub(crate) struct Reindex {
+    /// Archives to reindex as one job [default: the one of --archive, by itself]
+    #[arg(value_name = "ARCHIVE", conflicts_with_all = ["archive", "profile", "all", "manifest"])]
+    pub(crate) archives: Vec<PathBuf>,
+    /// Every archive that has a name: those of the configuration file, and the profiles of the agent
+    #[arg(long, conflicts_with_all = ["archive", "profile", "manifest"])]
+    pub(crate) all: bool,
+    /// The archives that a file lists: [[archive]] with path = \"…\", and name = \"…\" where reports
+    /// should call it so; relative paths start at the file's folder
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["archive", "profile"])]
+    pub(crate) manifest: Option<PathBuf>,
+    /// Only those that are not done since the last job of these archives; named none, of the last job
+    #[arg(long)]
+    pub(crate) since_failed: bool,
+    /// Show what it would cost: rows, time, disk space; write nothing
+    #[arg(long, conflicts_with = "since_failed")]
+    pub(crate) dry_run: bool,
+    /// Make the index before the present one answer again, checked first, and keep the present one in
+    /// its place; the next search takes in what came since
+    #[arg(long, conflicts_with_all = ["archives", "all", "manifest", "since_failed", "dry_run"])]
+    pub(crate) rollback: bool,
+    /// Archives at a time [default: half of the cores, 4 at most]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=64))]
+    pub(crate) jobs: Option<u16>,
+    /// Memory for what is being indexed, shared by all at a time, in MB; a process needs some 50 MB
+    /// beside it [default: 320 for each at a time]
+    #[arg(long, value_name = "MB", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) memory: Option<u32>,
+    /// Read at most so much text from archives, all together, in MB a second [default: no bound]
+    #[arg(long, value_name = "MB", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) max_mb_per_s: Option<u32>,
+    /// Step back behind other processes, as nice(1) says it, -20 to 19 [default: 10 for a job, else 0]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = clap::value_parser!(i32).range(-20..=19))]
+    pub(crate) nice: Option<i32>,
     /// How to show progress
     #[arg(long, value_enum, default_value_t = ProgressArg::Auto, value_name = "HOW")]
     pub(crate) progress: ProgressArg,

@@ -1,8 +1,9 @@
 //! Shows how far a sync has come: a bar on a terminal, JSON lines for programs.
 
+use std::collections::HashMap;
 use std::io::IsTerminal;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use afterthought::Progress;
@@ -92,6 +93,24 @@ impl Reporter {
         });
         bar.set_length(progress.rows_total);
         bar.set_position(progress.rows_done);
+    }
+}
+
+/// The JSON lines of a job: one a second for each archive.
+#[derive(Default)]
+pub(crate) struct Lines(Mutex<HashMap<String, Instant>>);
+
+impl Lines {
+    /// Prints a line about an archive, unless there was one just now.
+    pub(crate) fn progress(&self, name: &str, progress: Progress) {
+        let mut last = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_due = last.get(name).is_none_or(|last| last.elapsed() > Duration::from_secs(1));
+        if is_due && progress.since.elapsed() > QUIET {
+            last.insert(name.to_owned(), Instant::now());
+            let mut line = line(progress);
+            line["archive"] = json!(name);
+            tell!("{line}");
+        }
     }
 }
 

@@ -1,26 +1,48 @@
-//! `aft reindex`: a new index beside the live one, proven, then swapped.
+//! `aft reindex`: a new index beside the live one, proven, then swapped; several archives as one job; and the
+//! way back.
 
 use std::time::Instant;
 
-use afterthought::{Options, Outcome, Reindexed};
+use afterthought::{Means, Options, Outcome, Reindexed, RolledBack, roll_back};
+use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::args::{Global, ProgressArg, Reindex};
 use crate::fail::{EXIT_DRIFT, Failure};
+use crate::forecast;
 use crate::index::work_done;
+use crate::jobs::{self, Bounds};
 use crate::paths;
 use crate::progress::Reporter;
 use crate::stdout::{grouped, print_json, print_text, size};
 use crate::verify::differences;
 
 pub(crate) fn run(global: &Global, args: &Reindex) -> Result<u8, Failure> {
+    if args.rollback {
+        return back(global);
+    }
+    if args.dry_run {
+        return forecast::run(global, args);
+    }
+    if args.all || args.manifest.is_some() || args.since_failed || !args.archives.is_empty() {
+        return jobs::run(global, args);
+    }
+    one(global, args)
+}
+
+/// One archive by itself.
+fn one(global: &Global, args: &Reindex) -> Result<u8, Failure> {
     let options = paths::options(global)?;
+    let bounds = Bounds::of_one(args)?;
+    bounds.step_back()?;
     let began = Instant::now();
-    match rebuild(&options, args.progress)? {
+    match rebuild(&options, &bounds.means()?, args.progress)? {
         Outcome::Swapped(done) => {
             let seconds = began.elapsed().as_secs_f64();
             if global.json {
-                print_json(&as_json(&done, seconds)?)?;
+                let mut value = as_json(&done)?;
+                value["elapsed_ms"] = json!(seconds * 1_000.0);
+                print_json(&value)?;
             } else {
                 print_text(&as_text(&done, seconds))?;
             }
@@ -38,9 +60,9 @@ pub(crate) fn run(global: &Global, args: &Reindex) -> Result<u8, Failure> {
 }
 
 /// Rebuilds with progress; Ctrl-C stops it in good order.
-pub(crate) fn rebuild(options: &Options, progress: ProgressArg) -> Result<Outcome, Failure> {
+pub(crate) fn rebuild(options: &Options, means: &Means, progress: ProgressArg) -> Result<Outcome, Failure> {
     let mut reporter = Reporter::new(progress);
-    let outcome = afterthought::Reindex::start(options)?
+    let outcome = afterthought::Reindex::within(options, means)?
         .run(|reindex, progress| reporter.watch(|| reindex.interrupt(), progress));
     // Ctrl-C that came too late to stop it is not reported: the new index answers.
     let _late = reporter.finish();
@@ -51,10 +73,20 @@ pub(crate) fn stopped() -> Failure {
     Failure::Interrupted("stopped; the index is as it was, and the next aft reindex goes on".to_owned())
 }
 
-fn as_json(done: &Reindexed, seconds: f64) -> Result<Value, Failure> {
+/// Makes the index before the present one answer again.
+fn back(global: &Global) -> Result<u8, Failure> {
+    let done = roll_back(&paths::options(global)?)?;
+    if global.json {
+        print_json(&as_json(&done)?)?;
+    } else {
+        print_text(&back_as_text(&done))?;
+    }
+    Ok(0)
+}
+
+fn as_json(done: &impl Serialize) -> Result<Value, Failure> {
     let mut value = serde_json::to_value(done).map_err(std::io::Error::from)?;
     value["schema_version"] = json!(1);
-    value["elapsed_ms"] = json!(seconds * 1_000.0);
     Ok(value)
 }
 
@@ -69,6 +101,21 @@ fn as_text(done: &Reindexed, seconds: f64) -> String {
     );
     if let Some(previous) = &done.previous_folder {
         text += &format!("the index before stays until the next reindex: {previous}\n");
+    }
+    text
+}
+
+fn back_as_text(done: &RolledBack) -> String {
+    let mut text = format!(
+        "the index before answers again: {}, {} messages, {}; the next search takes in what came since\n",
+        done.index_folder,
+        grouped(done.index_rows),
+        size(done.index_bytes)
+    );
+    if let Some(previous) = &done.previous_folder {
+        text += &format!(
+            "the one that answered is kept, and aft reindex --rollback goes back to it: {previous}\n"
+        );
     }
     text
 }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use afterthought::model::SyncStats;
-use afterthought::{Depth, Engine, ErrorKind, Level, Opening, Options, Outcome, Verdict};
+use afterthought::{Depth, Engine, ErrorKind, Level, Means, Opening, Options, Outcome, Verdict};
 use serde_json::json;
 
 use crate::args::{Global, ProgressArg, Verify};
@@ -52,7 +52,7 @@ fn repair(options: &Options, depth: Depth) -> Result<SyncStats, Failure> {
 }
 
 fn rebuilt(options: &Options) -> Result<SyncStats, Failure> {
-    match rebuild(options, ProgressArg::Auto)? {
+    match rebuild(options, &Means::default(), ProgressArg::Auto)? {
         Outcome::Swapped(done) => Ok(done.work),
         Outcome::Stopped => Err(stopped()),
         // The proof that follows says what differs.

@@ -150,6 +150,40 @@ impl Folder {
         Ok(before)
     }
 
+    /// Returns the path of the generation that answered before; `None` if none is kept.
+    pub(crate) fn previous(&self) -> Result<Option<PathBuf>> {
+        self.named(Use::Previous)
+    }
+
+    /// Makes the previous generation the live one, and the live one the previous. The caller holds the
+    /// right to build; what was left unfinished goes. A crash at any point leaves one of the two live,
+    /// whole, and the other on disk: as the previous one, or to be gone on with by the next rebuild, which
+    /// compares what it holds.
+    pub(crate) fn swap_back(&self, _nobody_builds: &fs::File) -> Result<()> {
+        let _lock = self.lock()?;
+        let back = self.previous()?.ok_or_else(|| self.nothing_previous())?;
+        // A pointer that names nothing is replaced like any other.
+        let before = self.live().ok().flatten().filter(|path| path.is_dir() && *path != back);
+        let swap = || -> io::Result<()> {
+            let Some(before) = &before else {
+                self.point(Use::Live, &back)?;
+                return self.unpoint(Use::Previous);
+            };
+            self.point(Use::Staged, before)?;
+            self.point(Use::Live, &back)?;
+            self.point(Use::Previous, before)?;
+            self.unpoint(Use::Staged)
+        };
+        swap().map_err(|error| self.unavailable(error))
+    }
+
+    /// Says that no generation is kept to go back to.
+    pub(crate) fn nothing_previous(&self) -> Error {
+        Error::new(ErrorKind::IndexMissing, "roll back index", self.path.display())
+            .because("no generation before the live one is kept: none was replaced since, or rows left the archive, and it went with them")
+            .hint("run: aft reindex")
+    }
+
     /// Removes every generation that has no use any more. A stage that nobody builds has none once it
     /// is older than [`STAGE_AGE_S_MAX`].
     pub fn prune(&self) -> Result<()> {
@@ -274,6 +308,16 @@ fn is_generation(name: &str) -> bool {
 
 fn generation_number(name: &str) -> Option<u64> {
     name.strip_prefix('g')?.parse().ok()
+}
+
+/// Replaces a small file in one step, which a power cut does not undo afterwards. Fails if the folder cannot
+/// be written.
+pub(crate) fn replace_file_durably(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let folder = path.parent().unwrap_or(Path::new("."));
+    let file = new_file(folder, bytes)?;
+    file.as_file().sync_data()?;
+    file.persist(path)?;
+    fs::File::open(folder)?.sync_all()
 }
 
 /// Replaces a small file in one step, readable by its owner only. After a power cut it may be the old

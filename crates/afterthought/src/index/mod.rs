@@ -23,5 +23,6 @@ pub use store::{Access, Stage, Store};
 pub use writer::{Merged, Writer};
 
 pub(crate) use document::{message_hash, session_hash};
-pub(crate) use folder::replace_file;
+pub(crate) use folder::{replace_file, replace_file_durably};
 pub(crate) use snapshot::{SessionHead, failed};
+pub(crate) use store::generation_bytes;

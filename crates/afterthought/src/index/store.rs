@@ -10,7 +10,7 @@ use tantivy::directory::error::{LockError, OpenReadError, OpenWriteError};
 use tantivy::{Directory, Index, IndexReader, IndexSettings, ReloadPolicy, Searcher, TantivyError};
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::limits::{STAGE_AGE_S_MAX, WRITER_ARENA_BYTES, WRITER_ARENA_BYTES_SMALL, WRITER_THREADS};
+use crate::limits::STAGE_AGE_S_MAX;
 use crate::model::Checkpoint;
 use crate::text;
 
@@ -44,9 +44,6 @@ const SNAPSHOT_ATTEMPTS_MAX: usize = 100;
 /// Commits of others that may fall between opening an index and taking its lock.
 const WRITER_ATTEMPTS_MAX: usize = 10;
 
-const SIZE: Size = Size { threads: WRITER_THREADS, arena_bytes: WRITER_ARENA_BYTES };
-const SIZE_SMALL: Size = Size { threads: 1, arena_bytes: WRITER_ARENA_BYTES_SMALL };
-
 const GARBLED: &str = "the bytes of a file are not what was written";
 
 /// What was last found true without a commit; see the mirror.
@@ -64,6 +61,8 @@ pub struct Store {
     reader: IndexReader,
     fields: Fields,
     access: Access,
+    /// What its writer may take.
+    size: Size,
     /// What was read of the searcher that the reader has open.
     opened: Arc<Mutex<OpenedLast>>,
 }
@@ -175,7 +174,16 @@ impl Store {
             .try_into()
             .map_err(|error| sorted(path, &error))?;
         let opened = Arc::new(Mutex::new(None));
-        Ok(Self { path: path.to_owned(), place, index, reader, fields, access, opened })
+        let (path, size) = (path.to_owned(), Size::FULL);
+        Ok(Self { path, place, index, reader, fields, access, size, opened })
+    }
+
+    /// Keeps the memory of its writer within a number of bytes, [`WRITER_BYTES_MIN`] at least.
+    ///
+    /// [`WRITER_BYTES_MIN`]: crate::limits::WRITER_BYTES_MIN
+    #[must_use]
+    pub fn with_writer_bytes(self, bytes: usize) -> Self {
+        Self { size: Size::within(bytes), ..self }
     }
 
     /// Returns what was read of a searcher before, while it is the same.
@@ -257,7 +265,7 @@ impl Store {
                 Ok(metas.list_segment_files())
             };
             let before = files()?;
-            let writer = Writer::open(opened, fence, &self.path, SIZE)?;
+            let writer = Writer::open(opened, fence, &self.path, self.size)?;
             if files()? == before {
                 return Ok(writer);
             }
@@ -270,7 +278,7 @@ impl Store {
     /// Takes the writer lock for a few documents: one thread, little memory.
     pub fn small_writer(&self) -> Result<Writer> {
         let (place, fence) = self.place.for_writer();
-        Writer::open(open_index(&self.path, place)?, fence, &self.path, SIZE_SMALL)
+        Writer::open(open_index(&self.path, place)?, fence, &self.path, Size::SMALL)
     }
 
     /// Tells whether we may write there.
@@ -294,8 +302,7 @@ impl Store {
     /// Returns the size of the generation on disk, in bytes.
     #[must_use]
     pub fn bytes(&self) -> u64 {
-        let Ok(entries) = std::fs::read_dir(&self.path) else { return 0 };
-        entries.filter_map(|entry| entry.ok()?.metadata().ok()).map(|metadata| metadata.len()).sum()
+        generation_bytes(&self.path)
     }
 
     /// Runs what reads the index. Garbled files can make tantivy panic: that is an error, and checksums
@@ -338,6 +345,12 @@ impl Store {
             .because(format!("checksums do not match in {}", names.join(", ")))
             .hint("run: aft reindex"))
     }
+}
+
+/// Returns the size of a generation's files, in bytes.
+pub(crate) fn generation_bytes(path: &Path) -> u64 {
+    let Ok(entries) = std::fs::read_dir(path) else { return 0 };
+    entries.filter_map(|entry| entry.ok()?.metadata().ok()).map(|metadata| metadata.len()).sum()
 }
 
 /// Opens an index with our fields and analysis. Fails if another version wrote it.

@@ -11,7 +11,9 @@ use tantivy::indexer::{IndexWriterOptions, LogMergePolicy, MergePolicy, NoMergeP
 use tantivy::{Directory, Index, IndexWriter, TantivyError, Term};
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::limits::{MERGE_THREADS, WRITER_BYTES_IN_FLIGHT_MAX};
+use crate::limits::{
+    MERGE_THREADS, WRITER_ARENA_BYTES, WRITER_ARENA_BYTES_SMALL, WRITER_BYTES_IN_FLIGHT_MAX, WRITER_THREADS,
+};
 use crate::model::{Checkpoint, Message, Session};
 
 use super::budget::Budget;
@@ -48,12 +50,39 @@ pub struct Writer {
 }
 
 /// What a writer may take.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 pub(super) struct Size {
     /// Threads that analyze text.
     pub(super) threads: usize,
     /// Memory of each before it writes a segment, in bytes.
     pub(super) arena_bytes: usize,
+    /// Text on its way to them, in bytes.
+    pub(super) in_flight_bytes: usize,
+}
+
+impl Size {
+    pub(super) const FULL: Self = Self {
+        threads: WRITER_THREADS,
+        arena_bytes: WRITER_ARENA_BYTES,
+        in_flight_bytes: WRITER_BYTES_IN_FLIGHT_MAX,
+    };
+    pub(super) const SMALL: Self = Self {
+        threads: 1,
+        arena_bytes: WRITER_ARENA_BYTES_SMALL,
+        in_flight_bytes: WRITER_BYTES_IN_FLIGHT_MAX,
+    };
+
+    /// Cuts a budget: a fifth is for text on its way, the rest for arenas, of fewer threads where two
+    /// would have less than tantivy takes. Never more than [`Size::FULL`], never less than one thread needs.
+    pub(super) fn within(bytes: usize) -> Self {
+        let arenas = bytes - bytes / 5;
+        let threads = (arenas / WRITER_ARENA_BYTES_SMALL).clamp(1, WRITER_THREADS);
+        Self {
+            threads,
+            arena_bytes: (arenas / threads).clamp(WRITER_ARENA_BYTES_SMALL, WRITER_ARENA_BYTES),
+            in_flight_bytes: (bytes / 5).min(WRITER_BYTES_IN_FLIGHT_MAX),
+        }
+    }
 }
 
 /// The merges of one writer.
@@ -94,7 +123,7 @@ impl Writer {
         inner.run(std::iter::empty()).map_err(|error| unwritten(path, &error))?;
         // And what a writer that died left behind has the names that would be given again.
         inner.garbage_collect_files().wait().map_err(|error| unwritten(path, &error))?;
-        let budget = Budget::new(WRITER_BYTES_IN_FLIGHT_MAX);
+        let budget = Budget::new(size.in_flight_bytes);
         let merges = Merges { under_way: 0, taken: HashSet::new(), ended: unbounded() };
         Ok(Self { _fence: fence, inner, index, fields, budget, path: path.to_owned(), policy, merges })
     }
@@ -205,6 +234,17 @@ impl Writer {
 mod tests {
     use super::*;
     use crate::index::Store;
+
+    #[test]
+    fn a_budget_is_cut_into_arenas_and_never_passed() {
+        let least = crate::limits::WRITER_BYTES_MIN;
+        for bytes in [least, 2 * least - 1, 2 * least, 100_000_000, crate::limits::WRITER_BYTES_MAX] {
+            let Size { threads, arena_bytes, in_flight_bytes } = Size::within(bytes);
+            assert!(threads * arena_bytes + in_flight_bytes <= bytes, "{bytes}");
+            assert!(arena_bytes >= WRITER_ARENA_BYTES_SMALL, "{bytes}");
+        }
+        assert_eq!((Size::within(least).threads, Size::within(2 * least).threads), (1, 2));
+    }
 
     #[test]
     fn no_operation_has_the_number_of_the_commit_before() {

@@ -20,6 +20,7 @@ pub(super) enum Edit {
 pub(super) struct Edits {
     pub(super) found: Vec<(i64, Edit)>,
     pub(super) rows_read: u64,
+    pub(super) text_bytes: u64,
 }
 
 /// Reads rows and compares them with what was indexed. Rows that are gone are not reported. One read
@@ -33,6 +34,7 @@ fn edits_in(view: &View<'_>, marks: &[TextMark]) -> Result<Edits> {
     for mark in marks {
         let Some(message) = view.message(mark.row.id)? else { continue };
         edits.rows_read += 1;
+        edits.text_bytes += message.text_bytes() as u64;
         if mark.text_changed(&message) {
             edits.found.push((mark.row.id, Edit::Text));
         } else if mark.flags_changed(&message) & !flag::ACTIVE != 0 {

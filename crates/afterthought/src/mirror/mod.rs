@@ -4,6 +4,7 @@
 mod copies;
 mod edits;
 mod note;
+mod pace;
 mod plan;
 mod sync;
 mod verify;
@@ -17,6 +18,7 @@ use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, TrySendError, bounde
 use parking_lot::Mutex;
 
 pub use note::Note;
+pub use pace::Pace;
 pub use verify::{Depth, Drift, Verdict, verify};
 
 use crate::archive::Archive;
@@ -138,11 +140,18 @@ impl Listener {
 
 impl Mirror {
     /// Starts the writer thread. Fails only if the system refuses a thread.
-    pub(crate) fn start(archive: Archive, store: Store, folder: &Folder, listener: Listener) -> Result<Self> {
+    pub(crate) fn start(
+        archive: Archive,
+        store: Store,
+        folder: &Folder,
+        listener: Listener,
+        pace: Pace,
+    ) -> Result<Self> {
         let (commands, inbox) = bounded(WRITER_QUEUE_MAX);
         let stop = Arc::new(Stop::default());
         let progress = Arc::new(Mutex::new(None));
-        let syncer = Syncer::new(archive, store, folder.clone(), Arc::clone(&stop), Arc::clone(&progress));
+        let syncer =
+            Syncer::new(archive, store, folder.clone(), pace, Arc::clone(&stop), Arc::clone(&progress));
         let stops = Arc::clone(&stop);
         let thread = std::thread::Builder::new()
             .name("aft-writer".to_owned())

@@ -20,6 +20,7 @@ use crate::time::now_ms;
 use super::copies::RowChanges;
 use super::edits::edits;
 use super::note::Note;
+use super::pace::Pace;
 use super::plan::{Differing, Plan};
 use super::{Level, Progress, Stop, SyncReport};
 
@@ -28,6 +29,7 @@ pub(super) struct Syncer {
     archive: Archive,
     store: Store,
     folder: Folder,
+    pace: Pace,
     stop: Arc<Stop>,
     progress: Arc<Mutex<Option<Progress>>>,
     /// The writer of the last sync, as long as its merges run.
@@ -57,10 +59,11 @@ impl Syncer {
         archive: Archive,
         store: Store,
         folder: Folder,
+        pace: Pace,
         stop: Arc<Stop>,
         progress: Arc<Mutex<Option<Progress>>>,
     ) -> Self {
-        Self { archive, store, folder, stop, progress, merging: None }
+        Self { archive, store, folder, pace, stop, progress, merging: None }
     }
 
     pub(super) fn store(&self) -> &Store {
@@ -267,6 +270,7 @@ impl Syncer {
                 let edits = edits(&self.archive, marks)?;
                 edited.extend(edits.found.into_iter().map(|(id, _)| id));
                 work.stats.rows_read += edits.rows_read;
+                self.pace.wait(edits.text_bytes, || self.stop.is_set());
             }
         }
         Ok(edited)
@@ -315,7 +319,9 @@ impl Syncer {
                 }
                 Ok((messages, taken))
             })?;
-            work.add(messages, snapshot, writer, &self.progress)?;
+            let read = work.add(messages, snapshot, writer, &self.progress)?;
+            // No lock of the archive is held here.
+            self.pace.wait(read, || self.stop.is_set());
             rest = &rest[taken..];
             if work.commit_due() {
                 work.commit(writer)?;
@@ -410,13 +416,14 @@ impl Work {
         })
     }
 
+    /// Hands messages to the writer. Returns the bytes of their text.
     fn add(
         &mut self,
         messages: Vec<(Row, Message)>,
         snapshot: &Snapshot,
         writer: &mut Writer,
         progress: &Mutex<Option<Progress>>,
-    ) -> Result<()> {
+    ) -> Result<u64> {
         let mut bytes = 0;
         let count = messages.len() as u64;
         for (row, message) in messages {
@@ -439,7 +446,7 @@ impl Work {
             progress.rows_done += count;
             progress.text_bytes += bytes;
         }
-        Ok(())
+        Ok(bytes)
     }
 
     /// Tells whether to commit. Every commit cuts the segments under way, and merges put them together
