@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
-use rusqlite::{Connection, ErrorCode};
+use rusqlite::{Connection, Error, ErrorCode};
 use serde::Deserialize;
 
 use super::columns::{MESSAGE_REQUIRED, SESSION_REQUIRED};
@@ -183,11 +183,15 @@ fn answered(
 
 /// Tells whether the file has everything that a statement names. Fails where it cannot be asked.
 fn is_answered(connection: &Connection, sql: &str) -> rusqlite::Result<bool> {
-    match connection.prepare(sql) {
-        Ok(_) => Ok(true),
-        // What SQLite calls an error without a kind is a name that it does not know.
-        Err(error) if error.sqlite_error_code() == Some(ErrorCode::Unknown) => Ok(false),
-        Err(error) => Err(error),
+    let Err(error) = connection.prepare(sql) else { return Ok(true) };
+    // What SQLite calls an error without a kind is a name that it does not know.
+    match &error {
+        Error::SqliteFailure(cause, _) | Error::SqlInputError { error: cause, .. }
+            if cause.code == ErrorCode::Unknown =>
+        {
+            Ok(false)
+        }
+        _ => Err(error),
     }
 }
 
