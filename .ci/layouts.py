@@ -5,12 +5,15 @@ one, a tool call, its result and an answer; aft indexes them, finds each word wh
 is appended, and proves index and archive equal. The folder of the archive must not change meanwhile.
 """
 import asyncio
+import contextlib
 import hashlib
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
+import urllib.request
 from importlib.metadata import version
 from pathlib import Path
 
@@ -41,6 +44,37 @@ class Place:
         assert ran.returncode == 0, (arguments, ran.returncode, ran.stdout, ran.stderr)
         assert self.trace() == before, f"aft {arguments} left a trace"
         return json.loads(ran.stdout)
+
+    @contextlib.contextmanager
+    def start(self, *arguments):
+        command = [AFT, "--json", "--archive", str(self.archive), "--index", str(self.index), *arguments]
+        environment = {"PATH": os.environ["PATH"], "HOME": "/nonexistent"}
+        pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+        # Ends with what asked it, also where that failed.
+        with subprocess.Popen(command, text=True, env=environment, **pipes) as process:
+            try:
+                yield process
+            finally:
+                process.terminate()
+
+    def is_served(self, word):
+        """Asks for a word over HTTP, and as an agent's tool."""
+        with self.start("serve", "--listen", "127.0.0.1:0") as server:
+            address = next(found for line in server.stderr if (found := re.search(r"http://[0-9.:]+", line)))[0]
+            with urllib.request.urlopen(f"{address}/api/v1/search?q={word}") as answer:
+                assert json.load(answer)["total"]["value"] == 1, word
+        hello = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "ci", "version": "1"}}
+        call = {"name": "search_messages", "arguments": {"query": word}}
+        with self.start("mcp") as server:
+            for request in (
+                {"id": 1, "method": "initialize", "params": hello},
+                {"method": "notifications/initialized"},
+                {"id": 2, "method": "tools/call", "params": call},
+            ):
+                print(json.dumps({"jsonrpc": "2.0", **request}), file=server.stdin, flush=True)
+            answers = (json.loads(line) for line in server.stdout)
+            answer = next(answer for answer in answers if answer.get("id") == 2)
+            assert answer["result"]["structuredContent"]["total"]["value"] == 1, answer
 
     def finds(self, word, origin, role, session):
         page = self.aft("search", word)
@@ -216,7 +250,11 @@ async def check_openai_agents(home):
     shown = place.aft("session", "harbor")["messages"]
     assert shown[3]["tool_name"] == "look_up", shown
 
-    await Runner.run(agent, "and the comet?", session=session, run_config=quiet)
+    place.is_served("sextant")
+    with place.start("watch") as watch:
+        events = (json.loads(line) for line in watch.stdout)
+        await Runner.run(agent, "and the comet?", session=session, run_config=quiet)
+        next(event for event in events if event["event"] == "synced" and event["work"]["docs_added"] > 0)
     place.finds("comet", "said", "user", "harbor")
     place.finds("meteor", "said", "assistant", "harbor")
     place.is_proven("openai-agents", 7, 1)

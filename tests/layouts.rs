@@ -104,6 +104,16 @@ fn a_row_that_is_no_json_is_read_as_it_stands() {
 }
 
 #[test]
+fn a_file_of_an_older_version_is_read_by_what_it_has() {
+    let older = "DROP TABLE tool_calls; DROP TABLE tool_results; ALTER TABLE responses DROP COLUMN reasoning";
+    let fixture = file(&format!("{}; {older}", FILES[2].1), "WAL");
+    let engine = fixture.engine();
+    sync(&engine);
+    assert_eq!(places(&engine, &["lantern"]), ["lantern: said user 2026-01-02T03:04:05.25Z harbor"]);
+    assert!(ids(&search(&engine, "buoy OR sextant")).is_empty());
+}
+
+#[test]
 fn appended_rows_are_found() {
     for (name, sql, comet) in FILES {
         let fixture = file(sql, "WAL");

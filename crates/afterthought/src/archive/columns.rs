@@ -79,7 +79,7 @@ struct Tables {
 impl Tables {
     /// The condition that rows of the file are those of an id: SQLite knows no index for an id that is
     /// computed.
-    fn at_row(&self) -> String {
+    fn rows_at(&self) -> String {
         self.stride.map_or_else(String::new, |stride| {
             // Division rounds towards zero, so that a negative id may be of the row before.
             format!(" AND source_row BETWEEN ?1 / {stride} - (?1 < 0) AND ?1 / {stride}")
@@ -87,7 +87,7 @@ impl Tables {
     }
 
     /// The same for all ids from one on.
-    fn from_row(&self) -> String {
+    fn rows_from(&self) -> String {
         self.stride.map_or_else(String::new, |stride| format!(" AND source_row >= ?1 / {stride} - (?1 < 0)"))
     }
 }
@@ -127,7 +127,7 @@ impl Columns {
     }
 
     fn statements(messages: &HashSet<String>, sessions: &HashSet<String>, tables: Tables) -> Self {
-        let (at_row, from_row, schema) = (tables.at_row(), tables.from_row(), tables.schema);
+        let (rows_at, rows_from, schema) = (tables.rows_at(), tables.rows_from(), tables.schema);
         let or = |columns: &HashSet<String>, name: &str, absent: &str| {
             if columns.contains(name) { format!("\"{name}\"") } else { absent.to_owned() }
         };
@@ -155,7 +155,7 @@ impl Columns {
         let light: Vec<_> = SESSION_LIGHT.iter().map(|name| or(sessions, name, "NULL")).collect();
         Self {
             message: format!(
-                "SELECT id, session_id, role, content, timestamp, {} FROM messages WHERE id = ?1{at_row}",
+                "SELECT id, session_id, role, content, timestamp, {} FROM messages WHERE id = ?1{rows_at}",
                 optional.join(", ")
             ),
             heads: format!("SELECT id, {active} <> 0, timestamp FROM messages WHERE session_id IS ?1"),
@@ -168,12 +168,12 @@ impl Columns {
             ),
             sessions: format!("SELECT id, source, started_at, {} FROM sessions", light.join(", ")),
             rows_of_person: format!(
-                "SELECT count(*) FROM messages WHERE id > ?1{from_row} AND session_id IN \
+                "SELECT count(*) FROM messages WHERE id > ?1{rows_from} AND session_id IN \
                  (SELECT id FROM sessions WHERE CAST({} AS TEXT) = ?2)",
                 or(sessions, "user_id", "NULL")
             ),
             stored_message: format!(
-                "SELECT id, session_id, role, content, timestamp, {}, {}, {call_id}, {marks} FROM messages WHERE id = ?1{at_row}",
+                "SELECT id, session_id, role, content, timestamp, {}, {}, {call_id}, {marks} FROM messages WHERE id = ?1{rows_at}",
                 or(messages, "tool_name", "NULL"),
                 or(messages, "tool_calls", "NULL")
             ),
@@ -189,8 +189,8 @@ impl Columns {
                 complete(messages, &MESSAGE_OPTIONAL)
             ),
             visible: format!("({active} <> 0 OR {compacted} <> 0) AND coalesce({hidden}, '') <> 'hidden'"),
-            tail: format!("SELECT id, session_id FROM messages WHERE id > ?1{from_row}"),
-            rows_above: format!("SELECT count(*) FROM messages WHERE id > ?1{from_row}"),
+            tail: format!("SELECT id, session_id FROM messages WHERE id > ?1{rows_from}"),
+            rows_above: format!("SELECT count(*) FROM messages WHERE id > ?1{rows_from}"),
             layout: tables.layout,
             views: tables.views,
         }

@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
-use rusqlite::Connection;
+use rusqlite::{Connection, Error, ErrorCode};
 use serde::Deserialize;
 
 use super::columns::{MESSAGE_REQUIRED, SESSION_REQUIRED};
@@ -120,7 +120,7 @@ impl Layout {
     fn found(&self, connection: &Connection, source: &Source) -> rusqlite::Result<Option<Expressions>> {
         let condition = source.filter.as_deref().unwrap_or("1");
         let whole = format!("SELECT {} FROM {} WHERE {condition}", source.row, source.from);
-        if source.optional && connection.prepare(&whole).is_err() {
+        if source.optional && !is_answered(connection, &whole)? {
             return Ok(None);
         }
         let mut columns = self.shared.clone();
@@ -168,12 +168,31 @@ fn answered(
     mut columns: Expressions,
     required: &[&str],
 ) -> rusqlite::Result<Expressions> {
-    let prepare = |value: &str| connection.prepare(&format!("SELECT {value} FROM {from}")).map(drop);
-    for name in required {
-        prepare(columns.get(*name).map_or("no_expression", String::as_str))?;
+    let mut absent = Vec::new();
+    for (name, value) in &columns {
+        let sql = format!("SELECT {value} FROM {from}");
+        if required.contains(&name.as_str()) {
+            connection.prepare(&sql)?;
+        } else if !is_answered(connection, &sql)? {
+            absent.push(name.clone());
+        }
     }
-    columns.retain(|_, value| prepare(value).is_ok());
+    columns.retain(|name, _| !absent.contains(name));
     Ok(columns)
+}
+
+/// Tells whether the file has everything that a statement names. Fails where it cannot be asked.
+fn is_answered(connection: &Connection, sql: &str) -> rusqlite::Result<bool> {
+    let Err(error) = connection.prepare(sql) else { return Ok(true) };
+    // What SQLite calls an error without a kind is a name that it does not know.
+    match &error {
+        Error::SqliteFailure(cause, _) | Error::SqlInputError { error: cause, .. }
+            if cause.code == ErrorCode::Unknown =>
+        {
+            Ok(false)
+        }
+        _ => Err(error),
+    }
 }
 
 /// Returns the columns of a table or view; none if it is not there.
