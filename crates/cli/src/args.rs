@@ -321,7 +321,7 @@ pub(crate) struct Reindex {
     /// Every archive that has a name: those of the configuration file, and the profiles of the agent
     #[arg(long, conflicts_with_all = ["archive", "profile", "manifest"])]
     pub(crate) all: bool,
-    /// The archives that a file lists: [[archive]] with path = \"…\", and name = \"…\" where reports
+    /// The archives that a file lists: [[archive]] with path = "…", and name = "…" where reports
     /// should call it so; relative paths start at the file's folder
     #[arg(long, value_name = "FILE", conflicts_with_all = ["archive", "profile"])]
     pub(crate) manifest: Option<PathBuf>,
@@ -338,8 +338,8 @@ pub(crate) struct Reindex {
     /// Archives at a time [default: half of the cores, 4 at most]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=64))]
     pub(crate) jobs: Option<u16>,
-    /// Memory for what is being indexed, shared by all at a time, in MB; a process needs some 50 MB
-    /// beside it [default: 320 for each at a time]
+    /// Memory of the writers, shared by all at a time, in MB; some is used beside it [default: 320 for
+    /// each at a time]
     #[arg(long, value_name = "MB", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) memory: Option<u32>,
     /// Read at most so much text from archives, all together, in MB a second [default: no bound]
