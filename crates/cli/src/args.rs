@@ -40,7 +40,7 @@ pub(crate) struct Global {
     /// $HERMES_HOME/state.db, else ~/.hermes/state.db]
     #[arg(long, value_name = "PATH", global = true, help_heading = GLOBAL, display_order = 100)]
     pub(crate) archive: Option<PathBuf>,
-    /// The archive of this name: one of [archives] in the configuration file, or a profile of the agent
+    /// The archive of this name: one of the archives in the configuration file, or a profile of the agent
     #[arg(
         long,
         value_name = "NAME",
@@ -321,7 +321,7 @@ pub(crate) struct Reindex {
     /// Every archive that has a name: those of the configuration file, and the profiles of the agent
     #[arg(long, conflicts_with_all = ["archive", "profile", "manifest"])]
     pub(crate) all: bool,
-    /// The archives that a file lists: [[archive]] with path = "…", and name = "…" where reports
+    /// The archives that a TOML file lists: an archive table for each with path = "…", and name = "…" where reports
     /// should call it so; relative paths start at the file's folder
     #[arg(long, value_name = "FILE", conflicts_with_all = ["archive", "profile"])]
     pub(crate) manifest: Option<PathBuf>,
