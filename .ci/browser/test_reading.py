@@ -1,7 +1,6 @@
 """Reading on around a hit, a message by itself, and whole conversations."""
-from datetime import datetime
-
 import re
+from datetime import datetime
 
 from playwright.sync_api import expect
 from steps import has, hits, in_sight, messages, parameters, settled, stay, stayed, top
