@@ -82,6 +82,10 @@ class Place:
         hits = [(hit["origin"], hit["role"], hit["session_id"]) for hit in rows]
         assert hits == [(origin, role, session)], (word, hits)
 
+    def tells(self, story, session):
+        for word, origin, role in story:
+            self.finds(word, origin, role, session)
+
     def is_proven(self, layout, messages, sessions):
         status, verdict = self.aft("status"), self.aft("verify", "--deep")
         assert status["layout"] == layout, status
@@ -140,8 +144,7 @@ def check_llm(home):
         ("sextant", "saw", "tool"),
         ("pier", "said", "assistant"),
     ]
-    for word, origin, role in story:
-        place.finds(word, origin, role, session)
+    place.tells(story, session)
     place.is_proven("llm", 5, 1)
     shown = place.aft("session", session)["messages"]
     assert [message["role"] for message in shown] == ["system", "user", "assistant", "tool", "assistant"], shown
@@ -244,8 +247,7 @@ async def check_openai_agents(home):
         ("sextant", "saw", "tool"),
         ("pier", "said", "assistant"),
     ]
-    for word, origin, role in story:
-        place.finds(word, origin, role, "harbor")
+    place.tells(story, "harbor")
     place.is_proven("openai-agents", 5, 1)
     shown = place.aft("session", "harbor")["messages"]
     assert shown[3]["tool_name"] == "look_up", shown

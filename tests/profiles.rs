@@ -14,7 +14,7 @@ fn home() -> TempDir {
     let at = |path: &str| home.path().join(path);
     for (path, id, text) in [
         (".hermes/state.db", "s-root", "the weir of the root"),
-        (".hermes/profiles/work/state.db", "s-work", "the weir of work"),
+        (".hermes/profiles/office/state.db", "s-office", "the weir of the office"),
         ("elsewhere/laptop.db", "s-laptop", "the weir of the laptop"),
     ] {
         write(&at(path), id, text);
@@ -47,7 +47,7 @@ fn ask(home: &TempDir, arguments: &[&str]) -> Ran {
 #[test]
 fn a_profile_is_asked_by_its_name_alone() {
     let home = home();
-    for (name, text) in [("default", "root"), ("work", "work"), ("laptop", "laptop")] {
+    for (name, text) in [("default", "root"), ("office", "office"), ("laptop", "laptop")] {
         let found = ask(&home, &["--json", "--profile", name, "search", "weir"]).json();
         assert_eq!(found["total"]["value"], 1, "{found:#}");
         let snippet = found["results"][0]["snippet"].as_str().expect("a snippet");
@@ -58,36 +58,36 @@ fn a_profile_is_asked_by_its_name_alone() {
     }
     let unknown = ask(&home, &["--profile", "empty", "search", "weir"]);
     assert_eq!(unknown.code, 2);
-    assert!(unknown.stderr.contains("profiles: default, laptop, work"), "{}", unknown.stderr);
-    let both = ask(&home, &["--profile", "work", "--archive", "state.db", "search", "weir"]);
+    assert!(unknown.stderr.contains("profiles: default, laptop, office"), "{}", unknown.stderr);
+    let both = ask(&home, &["--profile", "office", "--archive", "state.db", "search", "weir"]);
     assert_eq!(both.code, 2);
 }
 
 #[test]
 fn an_id_of_another_profile_is_a_miss_that_says_where_to_look() {
     let home = home();
-    for name in ["default", "work"] {
+    for name in ["default", "office"] {
         assert_eq!(ask(&home, &["--profile", name, "search", "weir"]).code, 0);
     }
-    for arguments in [["session", "s-work"], ["show", "99"]] {
+    for arguments in [["session", "s-office"], ["show", "99"]] {
         let missed = ask(&home, &[&["--profile", "default"][..], &arguments[..]].concat());
         assert_eq!(missed.code, 1);
-        assert!(missed.stderr.contains("with --profile: laptop, work"), "{}", missed.stderr);
+        assert!(missed.stderr.contains("with --profile: laptop, office"), "{}", missed.stderr);
     }
-    assert_eq!(ask(&home, &["--profile", "work", "session", "s-work"]).code, 0);
+    assert_eq!(ask(&home, &["--profile", "office", "session", "s-office"]).code, 0);
 }
 
 #[test]
 fn the_status_of_all_shows_what_can_be_opened_and_why_the_rest_cannot() {
     let home = home();
-    for name in ["default", "work", "laptop"] {
+    for name in ["default", "office", "laptop"] {
         assert_eq!(ask(&home, &["--profile", name, "index"]).code, 0);
     }
     let all = ask(&home, &["--json", "status", "--all"]);
     assert_eq!(all.code, 0, "{}", all.stderr);
     let names: Vec<Value> =
         all.json()["archives"].as_array().expect("a list").iter().map(|one| one["name"].clone()).collect();
-    assert_eq!(names, ["default", "laptop", "work"]);
+    assert_eq!(names, ["default", "laptop", "office"]);
     fs::write(home.path().join("elsewhere/laptop.db"), "no database").expect("a file");
     let all = ask(&home, &["--json", "status", "--all"]);
     assert_eq!(all.code, 7);
@@ -96,5 +96,5 @@ fn the_status_of_all_shows_what_can_be_opened_and_why_the_rest_cannot() {
     assert_eq!(all["archives"][1]["status"], Value::Null);
     assert!(all["archives"][1]["error"]["message"].is_string(), "{all:#}");
     let text = ask(&home, &["status", "--all"]).stdout;
-    assert!(text.contains("work     ready, 1 messages in 1 sessions"), "{text}");
+    assert!(text.contains("office   ready, 1 messages in 1 sessions"), "{text}");
 }

@@ -103,13 +103,19 @@ def test_filters_fold_on_a_phone_and_stand_open_on_a_desk(shown):
     expect(desk.locator(".filters > summary")).to_be_hidden()
 
 
-def test_on_a_phone_the_reader_takes_the_page_and_closing_returns_to_the_hit(shown):
+def tapped(shown):
+    """Opens a hit on a phone. Returns the page and the hit's id."""
     page = shown("hits", "phone", unfold=False)
     hit = page.locator("#main .hit").nth(7)
     id = hit.get_attribute("id")
     hit.locator("a.open").tap()
     has(page, open=id.removeprefix("hit-"))
     settled(page)
+    return page, id
+
+
+def test_on_a_phone_the_reader_takes_the_page_and_closing_returns_to_the_hit(shown):
+    page, id = tapped(shown)
     expect(page.locator("#main")).to_be_hidden()
     expect(page.locator("#filters")).to_be_hidden()
     in_sight(page.locator(".message[aria-current]"))
@@ -137,12 +143,7 @@ def test_the_way_to_close_is_in_sight_when_a_conversation_opens(shown, size):
 
 
 def test_going_back_on_a_phone_returns_to_the_hit(shown):
-    page = shown("hits", "phone", unfold=False)
-    hit = page.locator("#main .hit").nth(7)
-    id = hit.get_attribute("id")
-    hit.locator("a.open").tap()
-    has(page, open=id.removeprefix("hit-"))
-    settled(page)
+    page, id = tapped(shown)
     page.go_back()
     has(page, open=None)
     settled(page)

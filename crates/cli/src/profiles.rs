@@ -22,6 +22,7 @@ pub(crate) fn all() -> Result<Vec<Named>, Failure> {
     let mut all: Vec<Named> =
         named_archives()?.into_iter().map(|(name, archive)| Named { name, archive }).collect();
     let agent = default_archive().map(|archive| profiles_below(&Config::of_archive(archive, "").root));
+    // Who has no home has no agent in it; the names of the file stand all the same.
     for (name, archive) in agent.unwrap_or_default() {
         let is_known = all.iter().any(|known| known.name == name || known.archive == archive);
         if archive.is_file() && !is_known {

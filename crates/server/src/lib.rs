@@ -234,7 +234,7 @@ fn follow_until(served: &Served, stop: &AtomicBool) {
             served.live.changed();
         }
         Event::Current => served.live.changed(),
-        Event::Progress(progress) => served.live.progressed(progress),
+        Event::Progress(_) => served.live.progressed(),
     });
     if let Err(error) = followed {
         tracing::error!(%error, "the archive is not followed any more; every answer still looks at it");

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use afterthought::limits::{SERVE_STREAMS_MAX, SERVE_SYNCS_KEPT_MAX};
 use afterthought::time::{now_ms, rfc3339};
-use afterthought::{Engine, Error, ErrorKind, Progress, Result, SyncReport};
+use afterthought::{Engine, Error, ErrorKind, Result, SyncReport};
 use axum::response::sse::{Event, KeepAlive, Sse};
 use futures_util::stream::{Stream, StreamExt, unfold};
 use parking_lot::Mutex;
@@ -89,7 +89,7 @@ impl Live {
     }
 
     /// Takes note of a sync under way.
-    pub(crate) fn progressed(&self, _: Progress) {
+    pub(crate) fn progressed(&self) {
         if self.told.lock().elapsed() >= PROGRESS {
             self.changed();
         }

@@ -130,7 +130,8 @@ fn time(address: &Address, months: &[FacetValue]) -> Markup {
 fn next(month: &str) -> String {
     let parts =
         month.split_once('-').and_then(|(year, month)| Some((year.parse().ok()?, month.parse().ok()?)));
-    let (year, month): (u32, u32) = parts.unwrap_or_default();
+    // Counts by month are written so; what is not has no end.
+    let Some((year, month)): Option<(u32, u32)> = parts else { return String::new() };
     if month == 12 { format!("{:04}-01", year + 1) } else { format!("{year:04}-{:02}", month + 1) }
 }
 

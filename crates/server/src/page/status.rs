@@ -3,11 +3,11 @@
 use afterthought::Status;
 use maud::{Markup, html};
 
-use super::address::Address;
-use super::layout::freshness;
 use crate::audits::Kept;
 use crate::live::Syncs;
 
+use super::address::Address;
+use super::layout::freshness;
 use super::text::{badge, grouped, maybe_moment, moment, size};
 
 pub(super) fn status(status: &Status, recent: &Syncs) -> Markup {
