@@ -3,12 +3,12 @@
 #[path = "ranking/world.rs"]
 mod world;
 
-use afterthought::{Field, Group, Hit, Origin, Page, SearchRequest, Sort};
+use afterthought::{Facet, Field, Group, Hit, Origin, Page, SearchRequest, Sort};
 use afterthought_tests::{Fixture, ids, search, setting, sync};
 use afterthought_tools::archive::{Message, Session, Shape, Writer};
 use afterthought_tools::random::Random;
 
-use world::World;
+use world::{ARCHIVES, World};
 
 /// 20,000 thoughts: 3 (the oldest) with both words side by side, 50 with both apart, 5,000 with one.
 fn thoughts(writer: &mut Writer) -> rusqlite::Result<()> {
@@ -157,6 +157,60 @@ fn the_fast_answer_is_the_exhaustive_one() {
     });
     println!("{ran} random searches, {hits} hits");
     assert!(hits as u64 > ran, "{hits} hits of {ran} searches");
+}
+
+/// A hit, and what it comes before or after others by. Titles of equal rank have numbers that differ by archive.
+fn placed(hit: &Hit) -> (u32, Option<String>, Option<i64>, Option<u64>, f32) {
+    let id = hit.message_id;
+    (hit.score.to_bits(), hit.timestamp.clone(), id, hit.more_in_session, hit.coverage)
+}
+
+#[test]
+fn several_archives_answer_as_one_that_holds_all_of_it() {
+    let rounds = setting("RANKINGS", 300).div_ceil(3);
+    let mut hits = 0;
+    for (segments, seed) in [(1, 40), (2, 41), (30, 42)] {
+        let whole = World::spread(1, segments, seed);
+        let spread = World::spread(ARCHIVES, segments, seed);
+        let mut random = Random::new(seed);
+        for _ in 0..rounds {
+            let mut request = world::request(&mut random);
+            request.facets = vec![Facet::Role, Facet::Source, Facet::Month];
+            let (one, several) = (whole.search(&request), spread.search(&request));
+            let [placed_one, placed_several] =
+                [&one, &several].map(|page| page.results.iter().map(placed).collect::<Vec<_>>());
+            assert_eq!(placed_one, placed_several, "{request:?}");
+            assert_eq!((one.total, one.total_messages), (several.total, several.total_messages), "{request:?}");
+            assert_eq!((one.facets, one.facets_more), (several.facets, several.facets_more), "{request:?}");
+            assert_eq!((one.confidence, one.diagnosis), (several.confidence, several.diagnosis), "{request:?}");
+            assert_eq!(one.warnings, several.warnings, "{request:?}");
+            hits += one.results.len();
+        }
+    }
+    assert!(hits as u64 > rounds, "{hits} hits of {rounds} searches of each world");
+}
+
+#[test]
+fn pages_over_several_archives_join_by_cursor() {
+    for (segments, seed) in [(1, 50), (5, 51)] {
+        let mut world = World::spread(ARCHIVES, segments, seed);
+        let mut random = Random::new(seed);
+        for _ in 0..setting("RANKINGS", 300).div_ceil(15) {
+            let request = SearchRequest { offset: 0, ..world::request(&mut random) };
+            world.edit(&mut random);
+            let mut joined = Vec::new();
+            let mut cursor = None;
+            loop {
+                let page = world.search(&SearchRequest { cursor, ..request.clone() });
+                joined.extend(page.results);
+                cursor = page.next_cursor;
+                if cursor.is_none() {
+                    break;
+                }
+            }
+            assert_eq!(shown(&joined), shown(&world.all(&request)), "{request:?}");
+        }
+    }
 }
 
 /// Returns what sorting and grouping must make of all hits, from those of the plainest search.

@@ -1,11 +1,11 @@
-//! A random index in memory with as many segments as asked for, and random requests of it.
+//! Random archives in memory with as many segments as asked for, and random requests of them.
 
 use std::collections::{HashMap, HashSet};
 use std::time::Duration;
 
 use afterthought::index::{Snapshot, Store};
 use afterthought::model::{Checkpoint, Message, Session};
-use afterthought::search::{Deadline, search};
+use afterthought::search::{Deadline, Source, search};
 use afterthought::{Field, Group, Hit, Match, Origin, Page, SearchRequest, Sort};
 use afterthought_tools::random::Random;
 
@@ -25,8 +25,11 @@ const WORDS: [&str; 12] = [
 ];
 const SOURCES: [&str; 5] = ["cli", "cli", "telegram", "cron", "subagent"];
 
+/// Archives that a world may be spread over; sessions of one lineage stay together.
+pub(crate) const ARCHIVES: u64 = 3;
+
 pub(crate) struct World {
-    snapshot: Snapshot,
+    snapshots: Vec<Snapshot>,
     messages: HashMap<i64, Message>,
     edited: HashSet<i64>,
 }
@@ -34,35 +37,52 @@ pub(crate) struct World {
 impl World {
     /// Writes one segment after the other: a large one, then small ones, with deletes among them.
     pub(crate) fn of(segments: usize, seed: u64) -> Self {
+        let world = Self::written(1, segments, seed, 4);
+        assert_eq!(world.snapshots[0].segments(), segments);
+        world
+    }
+
+    /// Writes the same into one archive or [`ARCHIVES`], without deletes: an index counts what it has deleted
+    /// until the segment is merged, and segments are merged by what one archive has.
+    pub(crate) fn spread(archives: u64, segments: usize, seed: u64) -> Self {
+        Self::written(archives, segments, seed, 1)
+    }
+
+    fn written(archives: u64, segments: usize, seed: u64, deletes_below: u64) -> Self {
         let mut random = Random::new(seed);
-        let store = Store::in_memory().expect("a store");
-        let mut writer = store.small_writer().expect("a writer");
+        let stores: Vec<Store> = (0..archives).map(|_| Store::in_memory().expect("a store")).collect();
+        let mut writers: Vec<_> = stores.iter().map(|store| store.small_writer().expect("a writer")).collect();
+        let place = |ord: u64| (usize::try_from(ord % archives).expect("small"), ord / archives);
         let mut messages = HashMap::new();
         let (mut id, mut sessions) = (0, 0);
         for segment in 0..segments {
             for _ in 0..=random.below(8) {
-                writer.put_session(sessions, session(&mut random, sessions)).expect("a session");
+                let (archive, ord) = place(sessions);
+                writers[archive].put_session(ord, session(&mut random, sessions)).expect("a session");
                 sessions += 1;
             }
             for _ in 0..=random.below(if segment == 0 { 900 } else { 60 }) {
                 id += 1;
                 let ord = random.below(sessions);
                 let message = message(&mut random, id, ord);
-                writer.add_message(ord, message.clone(), random.percent(3)).expect("a message");
+                let (archive, own_ord) = place(ord);
+                let copy = random.percent(3);
+                writers[archive].add_message(own_ord, message.clone(), copy).expect("a message");
                 messages.insert(id, message);
             }
-            for _ in 0..random.below(4) {
+            for _ in 0..random.below(deletes_below) {
                 let gone = i64::try_from(1 + random.below(id.unsigned_abs())).expect("an id");
-                writer.remove_message(gone);
+                writers.iter_mut().for_each(|writer| writer.remove_message(gone));
                 messages.remove(&gone);
             }
-            let before = store.snapshot().expect("a snapshot").checkpoint().clone();
-            writer.commit(&Checkpoint { complete: true, ..before }).expect("a commit");
+            for (store, writer) in stores.iter().zip(&mut writers) {
+                let before = store.snapshot().expect("a snapshot").checkpoint().clone();
+                writer.commit(&Checkpoint { complete: true, ..before }).expect("a commit");
+            }
         }
-        writer.finish().expect("an end");
-        let snapshot = store.snapshot().expect("a snapshot");
-        assert_eq!(snapshot.segments(), segments);
-        Self { snapshot, messages, edited: HashSet::new() }
+        writers.into_iter().for_each(|writer| writer.finish().expect("an end"));
+        let snapshots = stores.iter().map(|store| store.snapshot().expect("a snapshot")).collect();
+        Self { snapshots, messages, edited: HashSet::new() }
     }
 
     /// Edits some rows behind the index's back, as no agent does; those of before are as they were.
@@ -80,9 +100,14 @@ impl World {
             }
             Some(message)
         };
-        let mut fetch = |ids: &[Option<i64>]| Ok(ids.iter().map(|id| id.and_then(read)).collect());
+        let fetch = |ids: &[Option<i64>]| Ok(ids.iter().map(|id| id.and_then(read)).collect());
+        let mut fetches: Vec<_> = self.snapshots.iter().map(|_| fetch).collect();
+        let mut sources = Vec::new();
+        for (snapshot, fetch) in self.snapshots.iter().zip(&mut fetches) {
+            sources.push(Some(Source { name: "world", snapshot, fetch }));
+        }
         let deadline = Deadline::after(Duration::from_mins(1));
-        search(&self.snapshot, &mut fetch, request, &deadline).expect("a page")
+        search(&mut sources, request, &deadline).expect("a page")
     }
 
     /// Returns every hit, by as many long pages as that takes.
@@ -102,7 +127,8 @@ impl World {
 
 fn session(random: &mut Random, ord: u64) -> Session {
     // Also children of themselves, of each other and of sessions that are not there.
-    let parent = random.percent(50).then(|| format!("s{}", random.below(ord + 3)));
+    let number = |random: &mut Random| ord % ARCHIVES + ARCHIVES * random.below(ord / ARCHIVES + 2);
+    let parent = random.percent(50).then(|| format!("s{}", number(random)));
     Session {
         id: format!("s{ord}"),
         source: random.pick(&SOURCES).to_owned(),

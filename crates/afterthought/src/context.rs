@@ -11,7 +11,7 @@ use crate::error::Result;
 use crate::index::{Snapshot, Store};
 use crate::limits::{CONTEXT_HITS_DEFAULT, CONTEXT_HITS_MAX, PAGE_DEPTH_MAX, SEARCH_WALL_MS_MAX};
 use crate::model::{Checkpoint, Field, Message, Origin, Session, Warning};
-use crate::search::{Deadline, Filters, SearchRequest, search};
+use crate::search::{Deadline, Filters, SearchRequest, Source, search};
 use crate::time::rfc3339;
 
 /// A conversation. Cheap to clone; filters and slices share its messages.
@@ -156,7 +156,9 @@ impl Context {
         };
         let deadline = Deadline::after(Duration::from_millis(SEARCH_WALL_MS_MAX));
         let snapshot = self.whole.snapshot()?;
-        let page = search(&snapshot, &mut |ids| Ok(self.whole.numbered(ids)), &request, &deadline)?;
+        let mut fetch = |ids: &[Option<i64>]| Ok(self.whole.numbered(ids));
+        let source = Source { name: "context", snapshot: &snapshot, fetch: &mut fetch };
+        let page = search(&mut [Some(source)], &request, &deadline)?;
         let mut results = Vec::with_capacity(page.results.len());
         for hit in page.results {
             let Some(entry) = hit.message_id.and_then(|number| self.whole.at(number)) else { continue };

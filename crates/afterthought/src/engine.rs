@@ -23,7 +23,7 @@ use crate::mirror::{
 use crate::model::{Field, Message, Origin, Session, Warning};
 use crate::search::{
     Deadline, Filters, IndexState, IndexView, Kept, Page, Pool, SearchRequest, SessionList, SessionView,
-    commit_of, list_sessions,
+    commits_of, list_sessions,
 };
 use crate::time::{now_ms, rfc3339};
 
@@ -93,8 +93,45 @@ pub struct Engine {
     user: Option<String>,
     /// Their indexed messages, and the snapshot they were counted in.
     own_rows: Mutex<Option<(u64, u64)>>,
-    name: String,
     listener: Listener,
+}
+
+/// A commit that a search of several archives reads.
+pub(crate) struct Pinned {
+    live: Arc<Live>,
+    pub(crate) snapshot: Arc<Snapshot>,
+    /// How it stands to its archive.
+    pub(crate) view: IndexView,
+}
+
+impl Pinned {
+    /// Reads every file of the index's last commit. Fails as damaged if one does not match its checksum.
+    pub(crate) fn check_files(&self) -> Result<()> {
+        self.live.store.check_files()
+    }
+}
+
+/// Says of a page which rows it is not about.
+pub(crate) fn say_how_true(page: &mut Page) {
+    if page.index.state == IndexState::Building {
+        let message =
+            format!("the index is still being built: {} % of the rows are in it", page.index.percent);
+        // First: whatever else is said is said of these rows alone.
+        page.warnings.insert(0, Warning::new("building", message));
+    }
+    if page.total.value > 0 {
+        return;
+    }
+    let behind = page.index.rows_behind;
+    if let Some(diagnosis) = &mut page.diagnosis {
+        diagnosis.rows_behind = behind;
+    }
+    if page.index.state == IndexState::Stale {
+        let rows = if behind == 1 { "1 row is" } else { "rows are" };
+        let count = if behind == 1 { String::new() } else { format!("{behind} ") };
+        let message = format!("{count}{rows} not indexed yet, and what is sought may be there");
+        page.warnings.push(Warning::new("rows-behind", message));
+    }
 }
 
 /// The live generation of the index, open: where searches read and the mirror writes.
@@ -147,9 +184,9 @@ impl Engine {
         let listener = Listener::default();
         let live = Mutex::new(Live::over(store, &archive, &folder, &listener)?);
         let kept = Arc::new(Kept::default());
-        let pool = Pool::start(&archive, options.readers, &kept)?;
-        let (user, own_rows, name) = (options.user.clone(), Mutex::new(None), options.name.clone());
-        Ok(Self { archive, folder, live, pool, kept, user, own_rows, name, listener })
+        let pool = Pool::start(&archive, &options.name, options.readers, &kept)?;
+        let (user, own_rows) = (options.user.clone(), Mutex::new(None));
+        Ok(Self { archive, folder, live, pool, kept, user, own_rows, listener })
     }
 
     /// Runs what reads the live generation.
@@ -252,45 +289,55 @@ impl Engine {
 
     /// Does the same, until a deadline that the caller sets.
     pub fn search_until(&self, mut request: SearchRequest, deadline: Deadline) -> Result<Page> {
-        if self.user.is_some() {
-            request.filters.confined_to.clone_from(&self.user);
-        }
+        self.confine(&mut request);
         let mut page = self.over(|store| {
-            let snapshot = self.snapshot_for(store, request.cursor.as_deref())?;
+            let commit = request.cursor.as_deref().map(commits_of).and_then(|commits| *commits.first()?);
+            let snapshot = self.snapshot_for(store, commit)?;
             let page = self.pool.search(Arc::clone(&snapshot), request, deadline)?;
             if page.next_cursor.is_some() {
                 self.kept.keep(&snapshot);
             }
             Ok(Page { index: self.view(store, &snapshot)?, ..page })
         })?;
-        page.results.iter_mut().for_each(|hit| hit.archive.clone_from(&self.name));
-        if page.index.state == IndexState::Building {
-            let message =
-                format!("the index is still being built: {} % of the rows are in it", page.index.percent);
-            // First: whatever else is said is said of these rows alone.
-            page.warnings.insert(0, Warning::new("building", message));
-        }
-        if page.total.value == 0 {
-            let behind = page.index.rows_behind;
-            if let Some(diagnosis) = &mut page.diagnosis {
-                diagnosis.rows_behind = behind;
-            }
-            if page.index.state == IndexState::Stale {
-                let rows = if behind == 1 { "1 row is" } else { "rows are" };
-                let count = if behind == 1 { String::new() } else { format!("{behind} ") };
-                let message = format!("{count}{rows} not indexed yet, and what is sought may be there");
-                page.warnings.push(Warning::new("rows-behind", message));
-            }
-        }
+        say_how_true(&mut page);
         Ok(page)
     }
 
-    /// Returns the last commit, or the one that a cursor continues if that is kept. What is wrong with a
-    /// cursor is the search's to say.
-    fn snapshot_for(&self, store: &Store, cursor: Option<&str>) -> Result<Arc<Snapshot>> {
+    /// Leaves nothing but this person's sessions for a search to find.
+    pub(crate) fn confine(&self, request: &mut SearchRequest) {
+        if self.user.is_some() {
+            request.filters.confined_to.clone_from(&self.user);
+        }
+    }
+
+    /// Takes hold of the last commit, or of the one of this identity if that is kept, for a search of several
+    /// archives.
+    pub(crate) fn pin(&self, commit: Option<u64>) -> Result<Pinned> {
+        let live = self.live();
+        let (snapshot, view) = live.store.guarded(|| {
+            let snapshot = self.snapshot_for(&live.store, commit)?;
+            let view = self.view(&live.store, &snapshot)?;
+            Ok((snapshot, view))
+        })?;
+        Ok(Pinned { live, snapshot, view })
+    }
+
+    /// Keeps what a cursor of a page continues.
+    pub(crate) fn keep(&self, pinned: &Pinned) {
+        self.kept.keep(&pinned.snapshot);
+    }
+
+    /// Reads messages by id, in order; `None` where there is none.
+    pub(crate) fn messages_by_id(&self, ids: &[Option<i64>]) -> Result<Vec<Option<Message>>> {
+        self.archive.messages(ids)
+    }
+
+    /// Returns the last commit, or the one of this identity if that is kept. What is wrong with a cursor is
+    /// the search's to say.
+    fn snapshot_for(&self, store: &Store, commit: Option<u64>) -> Result<Arc<Snapshot>> {
         let live = Arc::new(store.snapshot()?);
         self.kept.sweep();
-        match cursor.and_then(commit_of) {
+        match commit {
             Some(commit) if commit != live.identity() => Ok(self.kept.find(commit).unwrap_or(live)),
             _ => Ok(live),
         }

@@ -17,13 +17,14 @@
 //! ```
 //!
 //! Rooms, lower never names higher: `model` `limits` `error` `time` → `archive` `text` `query` →
-//! `index` → `mirror` `search` → `audit` `context` → `engine` → `follow` `reindex` → `jobs`.
+//! `index` → `mirror` `search` → `audit` `context` → `engine` → `federation` `follow` `reindex` → `jobs`.
 
 pub mod archive;
 mod audit;
 mod context;
 mod engine;
 pub mod error;
+mod federation;
 mod follow;
 pub mod index;
 pub mod jobs;
@@ -40,11 +41,12 @@ pub use audit::{Audit, ThoughtWord, WordAudit};
 pub use context::{Context, ContextHit, ContextPage, ContextQuery, Entry, slice_bounds};
 pub use engine::{Engine, MessageView, Opening, Options, SessionHits, SessionMessages, Shown, Status};
 pub use error::{Error, ErrorKind, ErrorView, Result};
+pub use federation::Federation;
 pub use follow::{Event, follow};
 pub use mirror::{Depth, Freshness, Level, Pace, Progress, SyncReport, Verdict};
 pub use model::{Field, Origin, Tier, Warning};
 pub use reindex::{Means, Outcome, Reindex, Reindexed, RolledBack, roll_back};
 pub use search::{
-    Confidence, Explanation, Facet, Filters, Group, Hit, How, Match, Page, SearchRequest, SessionList,
+    ArchiveView, Confidence, Explanation, Facet, Filters, Group, Hit, How, Match, Page, SearchRequest, SessionList,
     SessionView, Sort, Weights,
 };

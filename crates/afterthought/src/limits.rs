@@ -78,6 +78,9 @@ pub const BOOST_MAX: f32 = 1_000_000.0;
 pub const SEARCH_QUEUE_MAX: usize = 64;
 /// Wall time of one search, in milliseconds.
 pub const SEARCH_WALL_MS_MAX: u64 = 10_000;
+/// Archives that one search asks.
+pub const FEDERATION_ARCHIVES_MAX: usize = 100;
+
 /// Reader threads of one engine when the caller names no number.
 pub const READERS_DEFAULT: usize = 2;
 /// Documents that a thread keeps for the second pass of a search at most: 24 bytes each.

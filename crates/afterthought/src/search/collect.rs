@@ -19,12 +19,12 @@
 use std::ops::Range;
 
 use crate::error::Result;
-use crate::index::{Snapshot, Stretch, failed};
+use crate::index::{Snapshot, Stretch};
 use crate::limits::SEARCH_THREADS_MAX;
 use crate::model::Field;
 
 use super::deadline::Deadline;
-use super::dictionaries::Dictionaries;
+use super::dictionaries::{Corpus, Dictionaries};
 use super::evidence::Evidence;
 use super::explain::Work;
 use super::facets::FacetCounts;
@@ -40,7 +40,8 @@ use super::threads::share_out;
 use super::wanted::Wanted;
 use super::window::Window;
 
-/// The lists of a plan with their worth, for every segment alike.
+/// The lists of a plan with their worth, for every segment of every archive alike, and one archive to rank.
+#[derive(Clone)]
 pub(super) struct Ranked<'a> {
     pub(super) dictionaries: &'a Dictionaries<'a>,
     pub(super) plan: &'a Plan,
@@ -67,6 +68,7 @@ pub(super) struct Ranked<'a> {
 }
 
 /// One list in one field.
+#[derive(Clone)]
 pub(super) struct RankedList<'a> {
     pub(super) field: Field,
     pub(super) list: &'a List,
@@ -76,8 +78,26 @@ pub(super) struct RankedList<'a> {
 }
 
 impl<'a> Ranked<'a> {
-    /// Looks up how much each list is worth in this snapshot.
-    pub(super) fn of(
+    /// Looks up how much each list is worth, and returns this for every archive.
+    pub(super) fn of_each(
+        corpus: &'a Corpus<'a>,
+        plan: &'a Plan,
+        numbers: &[u8],
+        request: &'a SearchRequest,
+    ) -> Result<Vec<Self>> {
+        let mut each: Vec<Self> = Vec::with_capacity(corpus.archives.len());
+        for (number, dictionaries) in numbers.iter().zip(&corpus.archives) {
+            let order = Order::of(dictionaries.snapshot, *number, request)?;
+            each.push(match each.first() {
+                Some(first) => Self { dictionaries, order, ..first.clone() },
+                None => Self::of(corpus, dictionaries, plan, order, request)?,
+            });
+        }
+        Ok(each)
+    }
+
+    fn of(
+        corpus: &Corpus<'_>,
         dictionaries: &'a Dictionaries<'a>,
         plan: &'a Plan,
         order: Order<'a>,
@@ -86,12 +106,12 @@ impl<'a> Ranked<'a> {
         let fields: Vec<(Field, f32, Norms)> = plan
             .fields
             .iter()
-            .map(|(field, boost)| Ok((*field, *boost, Norms::of(dictionaries, *field)?)))
+            .map(|(field, boost)| Ok((*field, *boost, Norms::of(corpus, *field)?)))
             .collect::<Result<_>>()?;
         let mut lists = Vec::new();
         let mut telling = vec![0.0_f32; plan.terms.len()];
         for (number, list) in plan.lists.iter().enumerate() {
-            let idf = rarity(dictionaries, list, &fields)?;
+            let idf = rarity(corpus, list, &fields)?;
             let is_one = list.terms.is_power_of_two();
             for (_, term) in telling.iter_mut().enumerate().filter(|(bit, _)| list.terms >> bit & 1 == 1) {
                 // A list of several terms stands for one that has none of its own.
@@ -108,7 +128,7 @@ impl<'a> Ranked<'a> {
         if share > 0.0 {
             for pair in plan.pairs.iter().enumerate() {
                 // A phrase is worth the mean of its words, not their sum: boosts then compare.
-                let idf = rarity(dictionaries, pair.1, &fields)? / 2.0;
+                let idf = rarity(corpus, pair.1, &fields)? / 2.0;
                 push_fields(&mut pairs, &fields, pair, share * pair.1.weight, idf);
             }
         }
@@ -167,8 +187,9 @@ impl<'a> Ranked<'a> {
         Ok(sum)
     }
 
-    /// Returns the terms that no searched field of any document holds that the request may know of.
-    pub(super) fn unknown(&self, snapshot: &Snapshot, filter: &Filter) -> Result<u64> {
+    /// Returns the terms that no searched field of any document of the archive holds that the request may know of.
+    pub(super) fn unknown(&self, filter: &Filter) -> Result<u64> {
+        let snapshot = self.dictionaries.snapshot;
         let mut unknown = self.plan.terms.iter().enumerate().fold(0, |all, (at, _)| all | 1 << at);
         for list in self.plan.lists.iter().filter(|list| list.terms != 0) {
             if unknown & list.terms != 0 && is_known(snapshot, filter, list, &self.plan.fields)? {
@@ -237,16 +258,15 @@ pub(super) fn any(mut of: impl Iterator<Item = Result<bool>>) -> Result<bool> {
 
 /// A word is as rare as it is in the field that holds it most: rare titles do not make it rare.
 /// A phrase tells as much as its words together.
-fn rarity(dictionaries: &Dictionaries<'_>, list: &List, fields: &[(Field, f32, Norms)]) -> Result<f32> {
-    let searcher = dictionaries.snapshot.searcher();
-    let documents: u64 = searcher.segment_readers().iter().map(|segment| u64::from(segment.max_doc())).sum();
+fn rarity(corpus: &Corpus<'_>, list: &List, fields: &[(Field, f32, Norms)]) -> Result<f32> {
+    let documents = corpus.size();
     let most = |tokens: &mut dyn Iterator<Item = &String>| -> Result<u64> {
         let fields: Vec<Field> =
             fields.iter().map(|(field, ..)| *field).filter(|field| list.fields.holds(*field)).collect();
         let mut with = vec![0; fields.len()];
         for token in tokens {
             for (with, field) in with.iter_mut().zip(&fields) {
-                *with += dictionaries.documents(*field, token)?;
+                *with += corpus.documents(*field, token)?;
             }
         }
         Ok(with.into_iter().max().unwrap_or(0).min(documents))
@@ -257,7 +277,7 @@ fn rarity(dictionaries: &Dictionaries<'_>, list: &List, fields: &[(Field, f32, N
         // Documents with several forms count several times here, which makes a frequent word more so.
         Sought::Forms(forms) => Ok(one(most(&mut forms.tokens.iter().map(|(token, _)| token))?)),
         Sought::Sessions(_, sessions) => {
-            let each = sessions.iter().map(|session| searcher.doc_freq(session).map_err(failed));
+            let each = sessions.iter().map(|session| corpus.holders(|_| session.clone()));
             Ok(one(each.sum::<Result<u64>>()?.min(documents)))
         }
         Sought::Pattern(..) => Ok(one(0)),
@@ -295,17 +315,6 @@ pub(super) struct Collected {
     pub(super) coverage: f32,
 }
 
-impl Collected {
-    /// Takes messages of a page out of the counts.
-    pub(super) fn leave_out(&mut self, page: &[Found], stale: &[i64]) {
-        let gone = |found: &&Found| !found.is_session && stale.contains(&found.id);
-        // A group that has more is still one.
-        let alone = page.iter().filter(gone).filter(|found| found.more.is_none_or(|more| more == 0)).count();
-        self.total -= alone as u64;
-        self.messages = self.messages.map(|messages| messages - stale.len() as u64);
-    }
-}
-
 /// What is counted beside the page.
 #[derive(Default)]
 pub(super) struct Watch {
@@ -323,7 +332,7 @@ pub(super) struct Watch {
 
 impl Watch {
     /// Returns the same without counts.
-    fn emptied(&self) -> Self {
+    pub(super) fn emptied(&self) -> Self {
         Self { facets: self.facets.emptied(), diagnoses: self.diagnoses, ..Self::default() }
     }
 

@@ -11,7 +11,9 @@ use super::order::Key;
 use super::request::SearchRequest;
 
 /// The number of this way of writing.
-const VERSION: u8 = 1;
+const VERSION: u8 = 2;
+/// What stands for the snapshot of an archive that was left out; no snapshot's identity, which is a hash.
+const LEFT_OUT: u64 = 0;
 /// The alphabet of RFC 4648, section 5: fit for a URL and for a shell.
 const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
 /// Part of a wrong cursor that its error shows, in characters.
@@ -22,8 +24,8 @@ const SHOWN_CHARS_MAX: usize = 40;
 pub(super) struct Place {
     /// Hash of what must stay the same from page to page.
     pub(super) request: u64,
-    /// The identity of the snapshot.
-    pub(super) commit: u64,
+    /// The identity of every archive's snapshot; `None` for one that was left out.
+    pub(super) commits: Vec<Option<u64>>,
     /// Hits shown before.
     pub(super) depth: u64,
     /// The bounds of time of the first page: an age such as 7d means another time at every page.
@@ -31,14 +33,15 @@ pub(super) struct Place {
     pub(super) until_ms: Option<i64>,
     /// The key of the last hit before.
     pub(super) after: Key,
-    /// Messages that were left out so far, as they are no longer what was indexed.
-    pub(super) stale: Vec<i64>,
+    /// Messages that were left out so far, as they are no longer what was indexed, each with its archive.
+    pub(super) stale: Vec<(u8, i64)>,
 }
 
-/// Returns the identity of the snapshot that a cursor continues; `None` if the text is no cursor.
+/// Returns the identities of the snapshots that a cursor continues, one for each archive, `None` for one that
+/// was left out. Returns nothing if the text is no cursor.
 #[must_use]
-pub fn commit_of(cursor: &str) -> Option<u64> {
-    Place::parse(cursor).map(|place| place.commit)
+pub fn commits_of(cursor: &str) -> Vec<Option<u64>> {
+    Place::parse(cursor).map(|place| place.commits).unwrap_or_default()
 }
 
 /// Hashes what must stay the same from page to page.
@@ -54,15 +57,23 @@ pub(super) fn request_hash(request: &SearchRequest) -> u64 {
 }
 
 impl Place {
-    /// Reads the cursor of a request. Fails if it is none, or one of another request or snapshot.
-    pub(super) fn of(cursor: &str, request: &SearchRequest, snapshot: &Snapshot) -> Result<Self> {
+    /// Reads the cursor of a request. Fails if it is none, or one of another request or of other snapshots than
+    /// these, `None` for an archive that is left out.
+    pub(super) fn of(
+        cursor: &str,
+        request: &SearchRequest,
+        snapshots: &[Option<&Snapshot>],
+    ) -> Result<Self> {
         let place = Self::read(cursor)?;
-        if place.request != request_hash(request) {
+        if place.request != request_hash(request) || place.commits.len() != snapshots.len() {
             return Err(Error::new(ErrorKind::CursorMismatch, "read cursor", shown(cursor))
                 .because("it continues another search")
                 .hint("repeat the search that it came with; only the limit and the facets may change"));
         }
-        if place.commit != snapshot.identity() {
+        let goes_on = |(commit, snapshot): (&Option<u64>, &Option<&Snapshot>)| {
+            snapshot.is_none_or(|snapshot| *commit == Some(snapshot.identity()))
+        };
+        if !place.commits.iter().zip(snapshots).all(goes_on) {
             let hint = if place.depth.saturating_add(request.limit as u64) <= PAGE_DEPTH_MAX as u64 {
                 format!("go on without the cursor, from --offset {}; hits may have moved", place.depth)
             } else {
@@ -79,15 +90,20 @@ impl Place {
     pub(super) fn write(&self) -> String {
         let mut bytes = vec![VERSION];
         bytes.extend(self.request.to_le_bytes());
-        bytes.extend(self.commit.to_le_bytes());
         bytes.extend(self.depth.to_le_bytes());
-        let Key { ordinary, score, when, id, session_ord, is_session } = self.after;
+        let Key { ordinary, score, when, id, session_ord, is_session, archive } = self.after;
         let facts = [ordinary, is_session, self.since_ms.is_some(), self.until_ms.is_some()];
         bytes.push((0..).zip(facts).map(|(bit, fact)| u8::from(fact) << bit).sum());
         bytes.extend(score.to_bits().to_le_bytes());
         let numbers = [Some(when), Some(id), Some(session_ord), self.since_ms, self.until_ms];
-        let numbers = numbers.into_iter().flatten().chain(self.stale.iter().copied());
-        numbers.for_each(|number| bytes.extend(number.to_le_bytes()));
+        numbers.into_iter().flatten().for_each(|number| bytes.extend(number.to_le_bytes()));
+        bytes.push(archive);
+        bytes.push(u8::try_from(self.commits.len()).expect("a search has few archives"));
+        self.commits.iter().for_each(|commit| bytes.extend(commit.unwrap_or(LEFT_OUT).to_le_bytes()));
+        for (archive, id) in &self.stale {
+            bytes.push(*archive);
+            bytes.extend(id.to_le_bytes());
+        }
         bytes.extend(checksum(&bytes));
         encode(&bytes)
     }
@@ -102,39 +118,39 @@ impl Place {
 
     fn parse(cursor: &str) -> Option<Self> {
         let bytes = decode(cursor)?;
-        let (body, sum) = bytes.split_last_chunk::<4>()?;
-        if checksum(body) != *sum {
+        let (mut rest, sum) = bytes.split_last_chunk::<4>()?;
+        if checksum(rest) != *sum || take(&mut rest)? != [VERSION] {
             return None;
         }
-        let (version, rest) = body.split_first()?;
-        let (request, rest) = rest.split_first_chunk()?;
-        let (commit, rest) = rest.split_first_chunk()?;
-        let (depth, rest) = rest.split_first_chunk()?;
-        let (facts, rest) = rest.split_first()?;
-        let (score, rest) = rest.split_first_chunk()?;
-        let (numbers, odd) = rest.as_chunks();
-        let mut numbers = numbers.iter().map(|number| i64::from_le_bytes(*number));
+        let request = u64::from_le_bytes(take(&mut rest)?);
+        let depth = u64::from_le_bytes(take(&mut rest)?);
+        let [facts] = take(&mut rest)?;
         let fact = |bit: u8| facts >> bit & 1 == 1;
-        let after = Key {
-            ordinary: fact(0),
-            score: f32::from_bits(u32::from_le_bytes(*score)),
-            when: numbers.next()?,
-            id: numbers.next()?,
-            session_ord: numbers.next()?,
-            is_session: fact(1),
-        };
-        let since_ms = if fact(2) { Some(numbers.next()?) } else { None };
-        let until_ms = if fact(3) { Some(numbers.next()?) } else { None };
-        (*version == VERSION && odd.is_empty()).then(|| Self {
-            request: u64::from_le_bytes(*request),
-            commit: u64::from_le_bytes(*commit),
-            depth: u64::from_le_bytes(*depth),
-            since_ms,
-            until_ms,
-            after,
-            stale: numbers.collect(),
-        })
+        let score = f32::from_bits(u32::from_le_bytes(take(&mut rest)?));
+        let mut number = || take(&mut rest).map(i64::from_le_bytes);
+        let (when, id, session_ord) = (number()?, number()?, number()?);
+        let since_ms = if fact(2) { Some(number()?) } else { None };
+        let until_ms = if fact(3) { Some(number()?) } else { None };
+        let [archive, archives] = take(&mut rest)?;
+        let after = Key { ordinary: fact(0), score, when, id, session_ord, is_session: fact(1), archive };
+        let mut commits = Vec::new();
+        for _ in 0..archives {
+            commits.push(Some(u64::from_le_bytes(take(&mut rest)?)).filter(|commit| *commit != LEFT_OUT));
+        }
+        let mut stale = Vec::new();
+        while !rest.is_empty() {
+            let [archive] = take(&mut rest)?;
+            stale.push((archive, i64::from_le_bytes(take(&mut rest)?)));
+        }
+        Some(Self { request, commits, depth, since_ms, until_ms, after, stale })
     }
+}
+
+/// Takes bytes from the front; `None` where there are not so many.
+fn take<const N: usize>(bytes: &mut &[u8]) -> Option<[u8; N]> {
+    let (taken, rest) = bytes.split_first_chunk()?;
+    *bytes = rest;
+    Some(*taken)
 }
 
 fn checksum(bytes: &[u8]) -> [u8; 4] {
@@ -180,9 +196,17 @@ mod tests {
     use super::*;
 
     fn place(stale: &[i64], since_ms: Option<i64>, until_ms: Option<i64>) -> Place {
-        let after =
-            Key { ordinary: true, score: 7.25, when: i64::MIN, id: -3, session_ord: !5, is_session: false };
-        Place { request: 1, commit: u64::MAX, depth: 17, since_ms, until_ms, after, stale: stale.to_vec() }
+        let after = Key {
+            ordinary: true,
+            score: 7.25,
+            when: i64::MIN,
+            id: -3,
+            session_ord: !5,
+            is_session: false,
+            archive: 1,
+        };
+        let stale = stale.iter().map(|id| (0, *id)).collect();
+        Place { request: 1, commits: vec![Some(u64::MAX), None], depth: 17, since_ms, until_ms, after, stale }
     }
 
     #[test]
@@ -193,7 +217,7 @@ mod tests {
                 let place = place(stale, since, until);
                 let cursor = place.write();
                 assert_eq!(Place::read(&cursor).expect("a cursor"), place, "{cursor}");
-                assert_eq!(commit_of(&cursor), Some(u64::MAX));
+                assert_eq!(commits_of(&cursor), [Some(u64::MAX), None]);
             }
         }
         assert!(place(&[], None, None).write().len() <= 100, "a page's cursor is short");

@@ -9,19 +9,19 @@ use tantivy::Term;
 use tantivy::query::FuzzyTermQuery;
 
 use crate::error::Result;
-use crate::index::{Snapshot, failed};
+use crate::index::failed;
 use crate::limits::{NEAREST_COMPARED_MAX, NEAREST_SHOWN_MAX};
 use crate::model::{Field, Origin, Warning};
 use crate::text::{Analyzer, Kind};
 
-use super::collect::{Ranked, Watch, any, collect};
-use super::dictionaries::Dictionaries;
+use super::collect::{Ranked, Watch, collect};
+use super::dictionaries::Corpus;
 use super::explain::Work;
 use super::facets::{Facet, FacetCounts};
 use super::filter::{Filter, cause};
+use super::forms::knows_any;
 use super::gather::Gathered;
 use super::nearest::{distance, slips_max};
-use super::order::Order;
 use super::plan::{Plan, Reading, tokens};
 use super::request::SearchRequest;
 use super::run::Asked;
@@ -86,24 +86,24 @@ pub(super) struct Outcome {
 pub(super) fn diagnose(
     asked: &Asked<'_>,
     reading: Reading,
-    filter: &Filter,
+    filters: &[Filter],
     outcome: &Outcome,
 ) -> Result<Option<(Diagnosis, Vec<Warning>)>> {
-    let Asked { snapshot, request, query, .. } = *asked;
+    let Asked { request, query, .. } = *asked;
     let unknown = outcome.unknown;
     if outcome.total > 0 && unknown == 0 && outcome.current == 0 {
         return Ok(None);
     }
     let mut plan = Plan::of(query, request, reading);
-    let dictionaries = Dictionaries::of(snapshot);
-    plan.expand(&dictionaries, filter)?;
-    let ranked = Ranked::of(&dictionaries, &plan, Order::of(snapshot, request)?, request)?;
+    let corpus = Corpus::of(&asked.snapshots);
+    plan.expand(&corpus, filters)?;
+    let ranked = Ranked::of_each(&corpus, &plan, &asked.numbers, request)?;
     let mut diagnosis = Diagnosis { hidden_current: outcome.current, ..Diagnosis::default() };
     let mut warnings = Vec::new();
     let mut compared = 0;
     for (bit, term) in plan.terms.iter().enumerate() {
         if unknown >> bit & 1 == 1 {
-            let nearest = nearest_terms(snapshot, filter, &plan.fields, &term.label, &mut compared)?;
+            let nearest = nearest_terms(&corpus, filters, &plan.fields, &term.label, &mut compared)?;
             let term = UnknownTerm { term: term.label.clone(), nearest };
             warnings.push(term.warning(compared > NEAREST_COMPARED_MAX));
             diagnosis.unknown_terms.push(term);
@@ -117,11 +117,11 @@ pub(super) fn diagnose(
         warnings.push(Warning::new("hidden-current", message));
     }
     if outcome.total == 0 && !plan.terms.is_empty() {
-        let mut watch = Watch { diagnoses: true, ..Watch::default() };
-        count(asked, &ranked, filter, &mut watch)?;
+        let watch = Watch { diagnoses: true, ..Watch::default() };
+        let watch = count(asked, &ranked, filters, watch)?;
         let matched = watch.matched.saturating_sub(outcome.stale);
         diagnosis.left_out = if matched > 0 { left_out(&watch) } else { Vec::new() };
-        diagnosis.elsewhere = elsewhere(asked, reading, filter)?;
+        diagnosis.elsewhere = elsewhere(asked, reading, filters)?;
         warnings.extend(why_empty(&plan, matched, outcome, &diagnosis));
     }
     Ok(Some((diagnosis, warnings)))
@@ -177,38 +177,41 @@ fn left_out(watch: &Watch) -> Vec<LeftOut> {
 }
 
 /// Looks in every origin by itself, and for every role, under the other filters of the request.
-fn elsewhere(asked: &Asked<'_>, reading: Reading, filter: &Filter) -> Result<Vec<Elsewhere>> {
-    let Asked { snapshot, request, query, .. } = *asked;
-    if request.origins.is_empty() && filter.roles.is_empty() {
+fn elsewhere(asked: &Asked<'_>, reading: Reading, filters: &[Filter]) -> Result<Vec<Elsewhere>> {
+    let Asked { request, query, .. } = *asked;
+    if request.origins.is_empty() && request.filters.roles.is_empty() {
         return Ok(Vec::new());
     }
-    let anyone = filter.of_any_role();
+    let anyone: Vec<Filter> = filters.iter().map(Filter::of_any_role).collect();
     let mut found = Vec::new();
     for origin in Origin::ALL {
         let request = SearchRequest { origins: vec![origin], ..request.clone() };
         let mut plan = Plan::of(query, &request, reading);
-        let dictionaries = Dictionaries::of(snapshot);
-        plan.expand(&dictionaries, filter)?;
-        let ranked = Ranked::of(&dictionaries, &plan, Order::of(snapshot, &request)?, &request)?;
-        let mut watch = Watch { facets: FacetCounts::of(&[Facet::Role]), ..Watch::default() };
-        count(asked, &ranked, &anyone, &mut watch)?;
-        let roles = watch.facets.by_role();
+        let corpus = Corpus::of(&asked.snapshots);
+        plan.expand(&corpus, filters)?;
+        let ranked = Ranked::of_each(&corpus, &plan, &asked.numbers, &request)?;
+        let watch = Watch { facets: FacetCounts::of(&[Facet::Role]), ..Watch::default() };
+        let roles = count(asked, &ranked, &anyone, watch)?.facets.by_role();
         found.extend(roles.map(|(role, matches)| Elsewhere { origin, role, matches }));
     }
     Ok(found)
 }
 
-fn count(asked: &Asked<'_>, ranked: &Ranked<'_>, filter: &Filter, watch: &mut Watch) -> Result<()> {
-    let nothing = Gathered::nothing();
-    collect(asked.snapshot, ranked, filter, nothing, asked.deadline, &mut Work::default(), watch)?;
-    Ok(())
+/// Counts what a watch counts over every archive.
+fn count(asked: &Asked<'_>, ranked: &[Ranked<'_>], filters: &[Filter], mut all: Watch) -> Result<Watch> {
+    for ((snapshot, ranked), filter) in asked.snapshots.iter().zip(ranked).zip(filters) {
+        let (mut watch, nothing) = (all.emptied(), Gathered::nothing());
+        collect(snapshot, ranked, filter, nothing, asked.deadline, &mut Work::default(), &mut watch)?;
+        all.merge(watch);
+    }
+    Ok(all)
 }
 
 /// Returns the known words of the searched fields that are nearest to one word: with the same first
 /// letter, and a slip or two apart. Of equally near ones, those in most documents first.
 fn nearest_terms(
-    snapshot: &Snapshot,
-    filter: &Filter,
+    corpus: &Corpus<'_>,
+    filters: &[Filter],
     fields: &[(Field, f32)],
     word: &str,
     compared: &mut usize,
@@ -223,15 +226,12 @@ fn nearest_terms(
         *last += 1;
     }
     let mut near: HashMap<String, (usize, u64)> = HashMap::new();
-    for (field, _) in fields {
-        let handle = snapshot.fields().text(*field);
-        let term = Term::from_field_text(handle, &token.text);
+    let fields: Vec<Field> = fields.iter().map(|(field, _)| *field).collect();
+    let of_archive = |one| fields.iter().map(move |field| (one, *field));
+    for (one, field) in corpus.archives.iter().flat_map(of_archive) {
+        let term = Term::from_field_text(one.snapshot.fields().text(field), &token.text);
         let query = FuzzyTermQuery::new(term, slips_max(&token.text), true);
-        for (ord, segment) in snapshot.searcher().segment_readers().iter().enumerate() {
-            if !snapshot.has_field(ord, *field)? {
-                continue;
-            }
-            let index = segment.inverted_index(handle).map_err(failed)?;
+        for index in one.indexes(field)?.iter().flatten() {
             // The automaton leaves branches of the dictionary in which nothing is near.
             let automaton = query.automaton().map_err(failed)?;
             let range = index.terms().search(automaton).ge(&from).lt(&to);
@@ -253,8 +253,7 @@ fn nearest_terms(
     let mut shown = Vec::new();
     for (known, _) in near {
         // What was deleted is not named, nor what the request may not know of.
-        let held = fields.iter().map(|(field, _)| filter.knows_word(snapshot, *field, &known));
-        if shown.len() < NEAREST_SHOWN_MAX && any(held)? {
+        if shown.len() < NEAREST_SHOWN_MAX && knows_any(corpus, filters, &fields, &known)? {
             shown.push(known);
         }
     }

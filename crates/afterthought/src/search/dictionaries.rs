@@ -11,7 +11,7 @@ use tantivy::postings::{BlockSegmentPostings, SegmentPostings, TermInfo};
 use tantivy::schema::IndexRecordOption;
 
 use crate::error::Result;
-use crate::index::{Snapshot, failed};
+use crate::index::{Fields, Snapshot, failed};
 use crate::model::Field;
 
 use super::forms::Forms;
@@ -22,7 +22,46 @@ type Entries = Arc<[Option<TermInfo>]>;
 /// The entries of several forms with their weights, by segment: only what the segment holds.
 type FormEntries = Arc<[Vec<(TermInfo, f32)>]>;
 
-/// The dictionaries of every field, by segment.
+/// The dictionaries of every archive that is searched. What weighs words is counted over all of them, so that
+/// a score means the same in each.
+pub(super) struct Corpus<'a> {
+    /// By the number of the archive.
+    pub(super) archives: Vec<Dictionaries<'a>>,
+}
+
+impl<'a> Corpus<'a> {
+    /// Opens nothing yet.
+    pub(super) fn of(snapshots: &[&'a Snapshot]) -> Self {
+        Self { archives: snapshots.iter().map(|snapshot| Dictionaries::of(snapshot)).collect() }
+    }
+
+    /// Returns how many documents there are, deleted ones too.
+    pub(super) fn size(&self) -> u64 {
+        let segments = self.archives.iter().flat_map(|one| one.snapshot.searcher().segment_readers());
+        segments.map(|segment| u64::from(segment.max_doc())).sum()
+    }
+
+    /// Returns in how many documents a field holds a token, deleted ones too.
+    pub(super) fn documents(&self, field: Field, token: &str) -> Result<u64> {
+        self.archives.iter().map(|one| one.documents(field, token)).sum()
+    }
+
+    /// Returns how many documents have a term that is of no text.
+    pub(super) fn holders(&self, term: impl Fn(&Fields) -> TantivyTerm) -> Result<u64> {
+        let of = |one: &Dictionaries<'_>| one.snapshot.searcher().doc_freq(&term(one.snapshot.fields()));
+        self.archives.iter().map(|one| of(one).map_err(failed)).sum()
+    }
+
+    /// Returns how many tokens a field has.
+    pub(super) fn tokens(&self, field: Field) -> Result<u64> {
+        let of = |one: &Dictionaries<'_>| {
+            Ok(one.indexes(field)?.iter().flatten().map(|index| index.total_num_tokens()).sum::<u64>())
+        };
+        self.archives.iter().map(of).sum()
+    }
+}
+
+/// The dictionaries of every field of one archive, by segment.
 pub(super) struct Dictionaries<'a> {
     pub(super) snapshot: &'a Snapshot,
     fields: [FieldDictionaries; Field::ALL.len()],
@@ -37,8 +76,7 @@ struct FieldDictionaries {
 }
 
 impl<'a> Dictionaries<'a> {
-    /// Opens nothing yet.
-    pub(super) fn of(snapshot: &'a Snapshot) -> Self {
+    fn of(snapshot: &'a Snapshot) -> Self {
         Self { snapshot, fields: Field::ALL.map(|_| FieldDictionaries::default()) }
     }
 

@@ -189,14 +189,14 @@ impl FacetCounts {
         self.roles.into_iter().map(|(role, count)| (Some(role).filter(|role| !role.is_empty()), count))
     }
 
-    /// Returns each facet's largest values, and how many more there are.
-    pub(super) fn facets(self, snapshot: &Snapshot) -> Result<(Facets, FacetsMore)> {
+    /// Returns the count of every value of each facet.
+    pub(super) fn values(self, snapshot: &Snapshot) -> Result<ValueCounts> {
         const NAMES: [&str; 7] = ["session_id", "source", "user", "model", "git_root", "cwd", "git_branch"];
         let of_session = self.wanted.iter().any(|facet| facet.is_of_session());
         let table = if of_session { snapshot.attributes(NAMES)? } else { Vec::new() };
-        let (mut facets, mut more) = (Facets::new(), FacetsMore::new());
+        let mut values = ValueCounts::default();
         for facet in &self.wanted {
-            let mut counts: HashMap<Option<String>, u64> = HashMap::new();
+            let counts = values.0.entry(*facet).or_default();
             let mut add = |value: Option<String>, count| {
                 *counts.entry(value.filter(|value| !value.is_empty())).or_default() += count;
             };
@@ -210,6 +210,28 @@ impl FacetCounts {
                     }
                 }
             }
+        }
+        Ok(values)
+    }
+}
+
+/// How many hits have each value of each facet.
+#[derive(Default)]
+pub(super) struct ValueCounts(BTreeMap<Facet, HashMap<Option<String>, u64>>);
+
+impl ValueCounts {
+    /// Takes in the counts of another archive.
+    pub(super) fn merge(&mut self, other: Self) {
+        for (facet, counts) in other.0 {
+            let own = self.0.entry(facet).or_default();
+            counts.into_iter().for_each(|(value, count)| *own.entry(value).or_default() += count);
+        }
+    }
+
+    /// Returns each facet's largest values, and how many more there are.
+    pub(super) fn largest(self) -> (Facets, FacetsMore) {
+        let (mut facets, mut more) = (Facets::new(), FacetsMore::new());
+        for (facet, counts) in self.0 {
             let mut values: Vec<FacetValue> =
                 counts.into_iter().map(|(value, count)| FacetValue { value, count }).collect();
             // Of equal counts by name, what is not recorded last.
@@ -217,11 +239,11 @@ impl FacetCounts {
                 let name = |of: &FacetValue| (of.value.is_none(), of.value.clone());
                 b.count.cmp(&a.count).then_with(|| name(a).cmp(&name(b)))
             });
-            more.insert(*facet, values.len().saturating_sub(FACET_VALUES_MAX) as u64);
+            more.insert(facet, values.len().saturating_sub(FACET_VALUES_MAX) as u64);
             values.truncate(FACET_VALUES_MAX);
-            facets.insert(*facet, values);
+            facets.insert(facet, values);
         }
-        Ok((facets, more))
+        (facets, more)
     }
 }
 

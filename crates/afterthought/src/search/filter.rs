@@ -60,7 +60,7 @@ pub(super) mod cause {
     ];
 }
 
-/// A request's filters, resolved against one snapshot.
+/// A request's filters, resolved against one archive's snapshot.
 #[derive(Clone)]
 pub(super) struct Filter {
     pub(super) roles: Vec<String>,
@@ -75,21 +75,31 @@ pub(super) struct Filter {
     include_copies: bool,
     /// Messages that turned out to be gone or changed.
     pub(super) stale: HashSet<i64>,
-    /// What the filters name that the archive does not have.
-    pub(super) warnings: Vec<Warning>,
 }
 
 impl Filter {
-    /// Resolves the filters. Fails if a session is named that the archive does not have, or a branch
-    /// without a workspace.
-    pub(super) fn of(snapshot: &Snapshot, filters: &Filters) -> Result<Self> {
+    /// Resolves the filters for every archive, with warnings of what they name that none has. Fails if that
+    /// is a session, or for a branch without a workspace.
+    pub(super) fn of_each(snapshots: &[&Snapshot], filters: &Filters) -> Result<(Vec<Self>, Vec<Warning>)> {
         filters.check()?;
-        let mut table = if asks_sessions(filters) { snapshot.attributes(ATTRIBUTES)? } else { Vec::new() };
-        if let Some(person) = &filters.confined_to {
-            confine(&mut table, person);
+        let mut tables = Vec::new();
+        for snapshot in snapshots.iter().filter(|_| asks_sessions(filters)) {
+            let mut table = snapshot.attributes(ATTRIBUTES)?;
+            if let Some(person) = &filters.confined_to {
+                confine(&mut table, person);
+            }
+            tables.push(table);
         }
-        let sessions = if asks_sessions(filters) { Some(sessions(&table, filters)?) } else { None };
-        Ok(Self {
+        if asks_sessions(filters) {
+            check_sessions(&tables, filters)?;
+        }
+        let sessions = |archive: usize| tables.get(archive).map(|table| sessions(table, filters));
+        let each = (0..snapshots.len()).map(|archive| Self::of(sessions(archive), filters)).collect();
+        Ok((each, unknown(snapshots, &tables, filters)?))
+    }
+
+    fn of(sessions: Option<Vec<u16>>, filters: &Filters) -> Self {
+        Self {
             roles: filters.roles.clone(),
             tools: filters.tools.clone(),
             sessions,
@@ -99,8 +109,7 @@ impl Filter {
             include_inactive: filters.include_inactive,
             include_copies: filters.include_copies,
             stale: HashSet::new(),
-            warnings: unknown(snapshot, &table, filters)?,
-        })
+        }
     }
 
     /// Returns the same filter without its roles.
@@ -189,14 +198,20 @@ fn confine(table: &mut [Row], person: &str) {
     table.iter_mut().filter(foreign).for_each(|row| *row = Row::default());
 }
 
-/// Returns what leaves each session out, by session number.
-fn sessions(table: &[Row], filters: &Filters) -> Result<Vec<u16>> {
-    let known = |id: &String| table.iter().any(|[session, ..]| session.as_deref() == Some(id));
-    if let Some(unknown) = filters.sessions.iter().find(|id| !known(id)) {
-        return Err(Error::new(ErrorKind::NotFound, "find session", unknown)
+/// Fails if a session is named that no archive has.
+fn check_sessions(tables: &[Vec<Row>], filters: &Filters) -> Result<()> {
+    let known =
+        |id: &String| tables.iter().flatten().any(|[session, ..]| session.as_deref() == Some(id));
+    match filters.sessions.iter().find(|id| !known(id)) {
+        Some(unknown) => Err(Error::new(ErrorKind::NotFound, "find session", unknown)
             .because("the archive has no session of that id")
-            .hint("give the whole id; aft sessions lists them"));
+            .hint("give the whole id; aft sessions lists them")),
+        None => Ok(()),
     }
+}
+
+/// Returns what leaves each session of an archive out, by session number.
+fn sessions(table: &[Row], filters: &Filters) -> Vec<u16> {
     let links: Vec<Link<'_>> = table.iter().map(link).collect();
     let current = filters.current_session.as_ref().and_then(|current| conversation(&links, current));
     let workspace = filters.workspace.as_deref().map(Workspace::of);
@@ -223,7 +238,7 @@ fn sessions(table: &[Row], filters: &Filters) -> Result<Vec<u16>> {
         .filter(|(left_out, _)| *left_out)
         .fold(0, |causes, (_, cause)| causes | cause)
     };
-    Ok(table.iter().enumerate().map(causes).collect())
+    table.iter().enumerate().map(causes).collect()
 }
 
 fn link(row: &Row) -> Link<'_> {
@@ -236,8 +251,9 @@ fn link(row: &Row) -> Link<'_> {
     }
 }
 
-/// Says which values of the filters the archive does not have, and what it has that is nearly so.
-fn unknown(snapshot: &Snapshot, table: &[Row], filters: &Filters) -> Result<Vec<Warning>> {
+/// Says which values of the filters no archive has, and what there is that is nearly so.
+fn unknown(snapshots: &[&Snapshot], tables: &[Vec<Row>], filters: &Filters) -> Result<Vec<Warning>> {
+    let rows = || tables.iter().flatten();
     let mut warnings = Vec::new();
     let mut check = |what: &str, wanted: &[String], known: &[Arc<str>]| {
         let mut unknown = wanted.iter().filter(|value| !known.iter().any(|known| **known == ***value));
@@ -257,11 +273,12 @@ fn unknown(snapshot: &Snapshot, table: &[Row], filters: &Filters) -> Result<Vec<
     for (what, wanted, name) in [("role", &filters.roles, "role"), ("tool", &filters.tools, "tool")] {
         // What the columns know is everybody's; a search of one person's sessions says it by its counts.
         if !wanted.is_empty() && filters.confined_to.is_none() {
-            check(what, wanted, &snapshot.values(name)?);
+            let values: Vec<_> = snapshots.iter().map(|snapshot| snapshot.values(name)).collect::<Result<_>>()?;
+            check(what, wanted, &values.concat());
         }
     }
     let column = |at: usize| {
-        let mut values: Vec<Arc<str>> = table.iter().filter_map(|row| row[at].clone()).collect();
+        let mut values: Vec<Arc<str>> = rows().filter_map(|row| row[at].clone()).collect();
         values.sort_unstable();
         values.dedup();
         values
@@ -284,10 +301,10 @@ fn unknown(snapshot: &Snapshot, table: &[Row], filters: &Filters) -> Result<Vec<
         let workspace = Workspace::of(wanted);
         let holds =
             |[_, _, _, _, git_root, cwd, ..]: &Row| workspace.holds(git_root.as_deref(), cwd.as_deref());
-        if !table.iter().any(holds) {
+        if !rows().any(holds) {
             let place = |[_, _, _, _, git_root, cwd, ..]: &Row| git_root.as_ref().or(cwd.as_ref()).cloned();
             let mut places: Vec<Arc<str>> =
-                table.iter().filter_map(place).map(|place| shown(&place).into()).collect();
+                rows().filter_map(place).map(|place| shown(&place).into()).collect();
             places.sort_unstable();
             places.dedup();
             check("session of workspace", std::slice::from_ref(wanted), &places);

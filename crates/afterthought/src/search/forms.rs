@@ -4,7 +4,7 @@
 //! Near spellings come from tantivy's Levenshtein automaton, which walks the dictionary's trie and
 //! leaves branches that cannot match; so the first letter may differ too.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use tantivy::Term as TantivyTerm;
 use tantivy::postings::TermInfo;
@@ -12,13 +12,13 @@ use tantivy::query::FuzzyTermQuery;
 use tantivy::termdict::TermDictionary;
 
 use crate::error::Result;
-use crate::index::{Snapshot, failed};
+use crate::index::failed;
 use crate::limits::{QUERY_FORMS_COMPARED_MAX, QUERY_FORMS_MAX};
 use crate::model::{Field, Warning};
 use crate::text::Inflection;
 
 use super::collect::any;
-use super::dictionaries::Dictionaries;
+use super::dictionaries::Corpus;
 use super::filter::Filter;
 use super::plan::{List, Plan, Sought};
 
@@ -53,15 +53,14 @@ pub(super) struct Forms {
 }
 
 impl Plan {
-    /// Looks up what patterns stand for in a snapshot, of what the request may know of.
-    pub(super) fn expand(&mut self, dictionaries: &Dictionaries<'_>, filter: &Filter) -> Result<()> {
-        let snapshot = dictionaries.snapshot;
+    /// Looks up what patterns stand for in all that is searched, of what the request may know of.
+    pub(super) fn expand(&mut self, corpus: &Corpus<'_>, filters: &[Filter]) -> Result<()> {
         let searched: Vec<Field> = self.fields.iter().map(|(field, _)| *field).collect();
         let mut cuts = Vec::new();
         for (number, list) in self.lists.iter_mut().chain(&mut self.excluded).enumerate() {
             let Sought::Pattern(label, pattern) = &list.sought else { continue };
             if let Pattern::Session(part) = pattern {
-                let (sessions, all) = sessions(snapshot, part, filter)?;
+                let (sessions, all) = sessions(corpus, part, filters)?;
                 if sessions.len() < all {
                     let shown = sessions.len();
                     cuts.push(format!("{label} stands in the ids of {all} sessions; {shown} were searched"));
@@ -71,7 +70,7 @@ impl Plan {
             }
             let fields: Vec<Field> =
                 searched.iter().copied().filter(|field| list.fields.holds(*field)).collect();
-            let Expansion { forms, cut, compared } = gather(dictionaries, &fields, pattern, filter)?;
+            let Expansion { forms, cut, compared } = gather(corpus, &fields, pattern, filters)?;
             let all = match cut {
                 Cut::None => None,
                 Cut::Some => Some("more".to_owned()),
@@ -124,10 +123,10 @@ enum Cut {
 
 /// Looks up what a pattern stands for.
 fn gather(
-    dictionaries: &Dictionaries<'_>,
+    corpus: &Corpus<'_>,
     fields: &[Field],
     pattern: &Pattern,
-    filter: &Filter,
+    filters: &[Filter],
 ) -> Result<Expansion> {
     let mut compared = 0;
     let mut found: HashMap<String, Found> = HashMap::new();
@@ -136,32 +135,35 @@ fn gather(
         forms = Inflection::of(word);
         found.insert(word.clone(), Found { documents: u64::MAX, weight: 1.0, entries: Vec::new() });
     }
-    for field in fields {
-        let handle = dictionaries.snapshot.fields().text(*field);
-        for (segment, index) in dictionaries.indexes(*field)?.iter().enumerate() {
+    let places = corpus.archives.iter().enumerate();
+    for (archive, dictionaries, field) in
+        places.flat_map(|(archive, one)| fields.iter().map(move |field| (archive, one, *field)))
+    {
+        let handle = dictionaries.snapshot.fields().text(field);
+        for (segment, index) in dictionaries.indexes(field)?.iter().enumerate() {
             let Some(index) = index else { continue };
-            let mut add = |key: &[u8], entry: &TermInfo, weight: f32| {
+            let mut add = |key: &[u8], info: &TermInfo, weight: f32| {
                 let Ok(word) = std::str::from_utf8(key) else { return };
                 if !found.contains_key(word) {
                     found.insert(word.to_owned(), Found { documents: 0, weight, entries: Vec::new() });
                 }
                 let Some(form) = found.get_mut(word) else { return };
-                form.documents = form.documents.saturating_add(u64::from(entry.doc_freq));
+                form.documents = form.documents.saturating_add(u64::from(info.doc_freq));
                 form.weight = form.weight.max(weight);
-                form.entries.push((*field, segment, entry.clone()));
+                form.entries.push(Entry { archive, field, segment, info: info.clone() });
             };
             match pattern {
                 Pattern::Prefix(prefix) => {
-                    begin_with(index.terms(), prefix, &mut compared, &mut |word, entry| {
-                        add(word, entry, 1.0);
+                    begin_with(index.terms(), prefix, &mut compared, &mut |word, info| {
+                        add(word, info, 1.0);
                     })?;
                 }
-                Pattern::Word(word, weight) if PROSE.contains(field) => {
+                Pattern::Word(word, weight) if PROSE.contains(&field) => {
                     let Some(forms) = &forms else { continue };
-                    begin_with(index.terms(), forms.prefix(), &mut compared, &mut |form, entry| {
+                    begin_with(index.terms(), forms.prefix(), &mut compared, &mut |form, info| {
                         let is_form = std::str::from_utf8(form).is_ok_and(|form| forms.holds(form));
                         if is_form && form != word.as_bytes() {
-                            add(form, entry, *weight);
+                            add(form, info, *weight);
                         }
                     })?;
                 }
@@ -179,10 +181,8 @@ fn gather(
     forms.sort_unstable_by(|(a, found_a), (b, found_b)| {
         found_b.documents.cmp(&found_a.documents).then_with(|| a.cmp(b))
     });
-    let cut = if filter.is_confined() {
-        let knows = |word: &str| {
-            any(fields.iter().map(|field| filter.knows_word(dictionaries.snapshot, *field, word)))
-        };
+    let cut = if filters.iter().any(Filter::is_confined) {
+        let knows = |word: &str| knows_any(corpus, filters, fields, word);
         keep_known(&mut forms, |word| if is_typed(word) { Ok(true) } else { knows(word) })?
     } else {
         forms.truncate(QUERY_FORMS_MAX);
@@ -191,13 +191,12 @@ fn gather(
     // The word itself was not walked over, and is looked up when it is needed.
     // Of a walk that was cut short some entries are missing.
     let is_whole = compared < QUERY_FORMS_COMPARED_MAX;
-    let is_walked = |word: &str| is_whole && !is_typed(word);
-    for (word, found) in forms.iter().filter(|(word, _)| is_walked(word)) {
-        for field in fields {
-            let of_field = found.entries.iter().filter(|(of, ..)| of == field);
-            let entries: Vec<_> = of_field.map(|(_, segment, entry)| (*segment, entry.clone())).collect();
-            let is_prose = !matches!(pattern, Pattern::Word(..)) || PROSE.contains(field);
-            if is_prose {
+    for (word, found) in forms.iter().filter(|(word, _)| is_whole && !is_typed(word)) {
+        let is_walked = |field: &&Field| !matches!(pattern, Pattern::Word(..)) || PROSE.contains(field);
+        for field in fields.iter().filter(is_walked) {
+            for (archive, dictionaries) in corpus.archives.iter().enumerate() {
+                let own = found.entries.iter().filter(|entry| (entry.archive, entry.field) == (archive, *field));
+                let entries: Vec<_> = own.map(|entry| (entry.segment, entry.info.clone())).collect();
                 dictionaries.know(*field, word, &entries);
             }
         }
@@ -226,26 +225,40 @@ fn keep_known(forms: &mut Vec<(String, Found)>, knows: impl Fn(&str) -> Result<b
 }
 
 /// Returns the sessions whose ids hold a text, those whose ids sort last, and how many there are.
-fn sessions(snapshot: &Snapshot, part: &str, filter: &Filter) -> Result<(Vec<TantivyTerm>, usize)> {
-    let (mut terms, mut all) = (Vec::new(), 0);
-    for id in snapshot.session_ids_holding(part)?.into_iter().rev() {
-        let term = snapshot.fields().session_term(id);
-        if filter.is_confined() && !filter.knows(snapshot, &term)? {
-            continue;
-        }
-        all += 1;
-        if terms.len() < QUERY_FORMS_MAX {
-            terms.push(term);
+fn sessions(corpus: &Corpus<'_>, part: &str, filters: &[Filter]) -> Result<(Vec<TantivyTerm>, usize)> {
+    let mut known = BTreeMap::new();
+    for (one, filter) in corpus.archives.iter().zip(filters) {
+        for id in one.snapshot.session_ids_holding(part)? {
+            let term = one.snapshot.fields().session_term(id);
+            if !filter.is_confined() || filter.knows(one.snapshot, &term)? {
+                known.insert(id, term);
+            }
         }
     }
-    Ok((terms, all))
+    let all = known.len();
+    Ok((known.into_values().rev().take(QUERY_FORMS_MAX).collect(), all))
+}
+
+/// Tells whether fields of any document that the request may know of hold a word.
+pub(super) fn knows_any(corpus: &Corpus<'_>, filters: &[Filter], fields: &[Field], word: &str) -> Result<bool> {
+    let archives = corpus.archives.iter().zip(filters);
+    any(archives.flat_map(|(one, filter)| {
+        fields.iter().map(|field| filter.knows_word(one.snapshot, *field, word))
+    }))
 }
 
 struct Found {
     documents: u64,
     weight: f32,
-    /// What the dictionaries of fields say of it, by segment.
-    entries: Vec<(Field, usize, TermInfo)>,
+    entries: Vec<Entry>,
+}
+
+/// What the dictionary of a field says of a word.
+struct Entry {
+    archive: usize,
+    field: Field,
+    segment: usize,
+    info: TermInfo,
 }
 
 fn begin_with(

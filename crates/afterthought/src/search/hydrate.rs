@@ -14,21 +14,29 @@ use super::deadline::Deadline;
 use super::evidence::Evidence;
 use super::explain::{Account, Work, accounts};
 use super::gather::Found;
-use super::order::tier;
+use super::order::{Key, tier};
 use super::page::Hit;
 use super::snippet::Needles;
 
-/// The name of the only archive there is so far.
-const ARCHIVE: &str = "default";
 /// Steps from a session to the top of its lineage; longer chains are cycles or damage.
 const LINEAGE_STEPS_MAX: usize = 1_000;
 
 /// Reads messages by id, in order; `None` where there is none (and for a title, which has no id).
 pub type Fetch<'a> = &'a mut dyn FnMut(&[Option<i64>]) -> Result<Vec<Option<Message>>>;
 
+/// An archive that is searched.
+pub struct Source<'a> {
+    /// The name that its hits bear.
+    pub name: &'a str,
+    /// What is searched.
+    pub snapshot: &'a Snapshot,
+    /// Reads the messages that are shown.
+    pub fetch: Fetch<'a>,
+}
+
 /// What became of the documents of a page.
 pub(super) struct Hydrated {
-    pub(super) hits: Vec<Hit>,
+    pub(super) hits: Vec<(Key, Hit)>,
     /// Messages that the archive no longer holds as they were indexed.
     pub(super) stale: Vec<i64>,
 }
@@ -38,8 +46,7 @@ const CHUNK_ROWS: usize = 50;
 
 /// Makes hits of the documents found, in their order. Fails at the deadline.
 pub(super) fn hydrate(
-    snapshot: &Snapshot,
-    fetch: Fetch<'_>,
+    source: &mut Source<'_>,
     ranked: &Ranked<'_>,
     evidence: &Evidence,
     found: &[Found],
@@ -50,9 +57,11 @@ pub(super) fn hydrate(
     if found.is_empty() {
         return Ok(hydrated);
     }
+    let snapshot = source.snapshot;
     let places = places(snapshot, found)?;
     let mut accounts = accounts(ranked, evidence, found)?.into_iter();
     let mut maker = HitMaker {
+        archive: source.name,
         snapshot,
         ranked,
         needles: Needles::of(ranked),
@@ -64,18 +73,19 @@ pub(super) fn hydrate(
         deadline.check("reading its hits took longer than the deadline", "ask for fewer hits")?;
         let ids: Vec<Option<i64>> =
             chunk.iter().map(|found| (!found.is_session).then_some(found.id)).collect();
-        let messages = fetch(&ids)?;
+        let messages = (source.fetch)(&ids)?;
         work.archive_rows_read += messages.iter().flatten().count() as u64;
         for ((found, account), message) in chunk.iter().zip(&mut accounts).zip(messages) {
             if found.is_session {
-                hydrated.hits.push(maker.title(found, &account)?);
+                hydrated.hits.push((found.key, maker.title(found, &account)?));
                 continue;
             }
             let mark = snapshot.text_at(found.segment, found.doc)?;
             match message {
                 Some(message) if is_as_indexed(&mark, &message) => {
                     let index = places.get(&(found.session_ord, found.id)).copied().flatten();
-                    hydrated.hits.push(maker.message(found, &message, mark.row.flags, index, &account)?);
+                    let hit = maker.message(found, &message, mark.row.flags, index, &account)?;
+                    hydrated.hits.push((found.key, hit));
                 }
                 _ => hydrated.stale.push(found.id),
             }
@@ -87,6 +97,7 @@ pub(super) fn hydrate(
 
 /// Makes hits of one answer.
 struct HitMaker<'a> {
+    archive: &'a str,
     snapshot: &'a Snapshot,
     ranked: &'a Ranked<'a>,
     needles: Needles,
@@ -156,7 +167,7 @@ impl HitMaker<'_> {
             message_id: shown.message.map(|message| message.id),
             root_session_id: shown.session.root.clone(),
             session_id: head.id.clone(),
-            archive: ARCHIVE.to_owned(),
+            archive: self.archive.to_owned(),
             index: shown.index,
             role: shown.message.map(|message| message.role.clone()),
             source: head.source.clone(),

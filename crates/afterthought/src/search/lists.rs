@@ -21,7 +21,7 @@ use crate::index::{Bits, failed};
 use crate::model::Field;
 
 use super::collect::RankedList;
-use super::dictionaries::Dictionaries;
+use super::dictionaries::{Corpus, Dictionaries};
 use super::near::{Places, near};
 use super::plan::Sought;
 use super::window::Window;
@@ -43,13 +43,11 @@ pub(super) struct Norms {
 }
 
 impl Norms {
-    /// Measures a field over the whole snapshot.
-    pub(super) fn of(dictionaries: &Dictionaries<'_>, field: Field) -> Result<Self> {
-        let snapshot = dictionaries.snapshot;
-        let tokens: u64 =
-            dictionaries.indexes(field)?.iter().flatten().map(|index| index.total_num_tokens()).sum();
-        let has = tantivy::Term::from_field_u64(snapshot.fields().has, field as u64);
-        let documents = snapshot.searcher().doc_freq(&has).map_err(failed)?;
+    /// Measures a field over all that is searched.
+    pub(super) fn of(corpus: &Corpus<'_>, field: Field) -> Result<Self> {
+        let tokens = corpus.tokens(field)?;
+        let documents =
+            corpus.holders(|fields| tantivy::Term::from_field_u64(fields.has, field as u64))?;
         #[expect(clippy::cast_precision_loss, reason = "an average")]
         let average = (tokens as f32 / documents.max(1) as f32).max(1.0);
         #[expect(clippy::cast_precision_loss, reason = "lengths are stored in 8 bits")]

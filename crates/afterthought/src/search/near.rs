@@ -25,8 +25,10 @@ pub(super) fn near(words: &[Places<'_>], slop: u32, mut found: impl FnMut(&[usiz
         if off <= slop && are_distinct(words, &at) {
             found(&at, off);
         }
-        // Only the word that is least can bring the others nearer.
-        let next = places().position(|place| place == least).expect("the least is one of them");
+        // Only a word that is least can bring the others nearer; of several the one that the phrase has first,
+        // in whatever order they were given.
+        let least = |word: &usize| (moved(&words[*word], at[*word]), words[*word].distance);
+        let next = (0..words.len()).min_by_key(least).expect("there are words");
         at[next] += 1;
         if at[next] == words[next].positions.len() {
             return;
@@ -66,6 +68,14 @@ mod tests {
     fn every_place_is_found() {
         check(&[(0, &[0, 10, 20]), (1, &[1, 12, 40])], 1, &[0, 1]);
         check(&[(0, &[0]), (1, &[])], 9, &[]);
+    }
+
+    #[test]
+    fn the_order_of_the_words_does_not_matter() {
+        let words: [(u32, &[u32]); 3] = [(0, &[1, 4, 9]), (1, &[3, 5, 7]), (2, &[2, 6, 8])];
+        for [a, b, c] in [[0, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]] {
+            check(&[words[a], words[b], words[c]], 9, &[3, 3, 0, 3, 3, 3, 3]);
+        }
     }
 
     #[test]

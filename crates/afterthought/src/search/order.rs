@@ -11,7 +11,7 @@ use crate::model::Tier;
 
 use super::request::{SearchRequest, Sort};
 
-/// The sort key of a hit; the larger, the better. No two documents of a snapshot have the same.
+/// The sort key of a hit; the larger, the better. No two documents of a search have the same.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Key {
     /// Not of a lower tier; `true` where tiers do not count.
@@ -23,6 +23,8 @@ pub(super) struct Key {
     pub(super) id: i64,
     pub(super) session_ord: i64,
     pub(super) is_session: bool,
+    /// The number of its archive among those that are searched.
+    pub(super) archive: u8,
 }
 
 impl Key {
@@ -52,20 +54,23 @@ impl Ord for Key {
             .then(self.id.cmp(&other.id))
             .then(self.session_ord.cmp(&other.session_ord))
             .then(self.is_session.cmp(&other.is_session))
+            .then(other.archive.cmp(&self.archive))
     }
 }
 
-/// The order of one search.
+/// The order of one search in one archive.
+#[derive(Clone, Copy)]
 pub(super) struct Order<'a> {
     pub(super) sort: Sort,
     /// Lower tiers rank behind; by session number.
     tiers: Option<&'a [Option<Tier>]>,
+    archive: u8,
 }
 
 impl<'a> Order<'a> {
-    pub(super) fn of(snapshot: &'a Snapshot, request: &SearchRequest) -> Result<Self> {
+    pub(super) fn of(snapshot: &'a Snapshot, archive: u8, request: &SearchRequest) -> Result<Self> {
         let by_tier = request.tiers && request.sort == Sort::Relevance;
-        Ok(Self { sort: request.sort, tiers: by_tier.then(|| snapshot.tiers()).transpose()? })
+        Ok(Self { sort: request.sort, tiers: by_tier.then(|| snapshot.tiers()).transpose()?, archive })
     }
 
     /// Tells whether a document's score has a say.
@@ -111,7 +116,7 @@ impl<'a> Order<'a> {
         let (id, time) = (columns.id.get_val(doc), columns.timestamp.get_val(doc));
         let session_ord = columns.session_ord.get_val(doc).cast_signed();
         let is_session = columns.flags.get_val(doc) & flag::SESSION != 0;
-        let key = Key { ordinary, score, when: time, id, session_ord, is_session };
+        let key = Key { ordinary, score, when: time, id, session_ord, is_session, archive: self.archive };
         match self.sort {
             Sort::Relevance | Sort::Newest => key,
             // Turned around, but for the unknown, which comes last in either order.

@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 
+use crate::error::ErrorView;
 use crate::model::{Field, Origin, Tier, Warning};
 
 use super::diagnosis::Diagnosis;
@@ -38,6 +39,9 @@ pub struct Page {
     pub diagnosis: Option<Diagnosis>,
     /// How true the answer is.
     pub index: IndexView,
+    /// Where several archives were searched as one, how it stands with each.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub archives: Option<Vec<ArchiveView>>,
     /// What the caller should know.
     pub warnings: Vec<Warning>,
     /// Time to find, rank and show, in milliseconds.
@@ -129,6 +133,17 @@ pub enum IndexState {
     Building,
     /// Rows were added since the last commit.
     Stale,
+}
+
+/// How it stands with one of several archives that were searched as one.
+#[derive(Clone, Debug, Serialize)]
+pub struct ArchiveView {
+    /// Its name, which its hits bear.
+    pub name: String,
+    /// How true the answer is of it; `None` where it was left out.
+    pub index: Option<IndexView>,
+    /// Why it was left out.
+    pub error: Option<ErrorView>,
 }
 
 /// How true an answer is.

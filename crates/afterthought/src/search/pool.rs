@@ -1,7 +1,6 @@
 //! The reader pool: a few threads and a bounded queue before them, or none for who asks one thing. A full queue
 //! answers busy at once instead of growing.
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::Duration;
@@ -14,6 +13,7 @@ use crate::index::Snapshot;
 use crate::limits::SEARCH_QUEUE_MAX;
 
 use super::deadline::Deadline;
+use super::hydrate::Source;
 use super::kept::Kept;
 use super::page::Page;
 use super::request::SearchRequest;
@@ -25,6 +25,7 @@ const IDLE: Duration = Duration::from_secs(20);
 /// Threads that answer searches.
 pub struct Pool {
     archive: Archive,
+    name: Arc<str>,
     jobs: Option<Sender<Job>>,
     threads: Vec<JoinHandle<()>>,
 }
@@ -39,20 +40,22 @@ struct Job {
 impl Pool {
     /// Starts the threads, which also look after `kept` when nothing is asked. Without any, whoever asks
     /// does the work. Fails only if the system refuses them.
-    pub fn start(archive: &Archive, readers: usize, kept: &Arc<Kept>) -> Result<Self> {
+    pub fn start(archive: &Archive, name: &str, readers: usize, kept: &Arc<Kept>) -> Result<Self> {
+        let name: Arc<str> = name.into();
         let (jobs, inbox) = bounded(SEARCH_QUEUE_MAX);
         let mut threads = Vec::new();
         for number in 0..readers {
-            let (archive, inbox, kept) = (archive.clone(), inbox.clone(), Arc::clone(kept));
+            let (archive, name) = (archive.clone(), Arc::clone(&name));
+            let (inbox, kept) = (inbox.clone(), Arc::clone(kept));
             let thread = std::thread::Builder::new()
                 .name(format!("aft-reader-{number}"))
-                .spawn(move || serve(&archive, &inbox, &kept))
+                .spawn(move || serve(&archive, &name, &inbox, &kept))
                 .map_err(|error| {
                     Error::new(ErrorKind::Internal, "start", "a reader thread").because(error)
                 })?;
             threads.push(thread);
         }
-        Ok(Self { archive: archive.clone(), jobs: Some(jobs), threads })
+        Ok(Self { archive: archive.clone(), name, jobs: Some(jobs), threads })
     }
 
     /// Answers a request, or fails as busy or at the deadline.
@@ -65,7 +68,7 @@ impl Pool {
         let (reply, result) = bounded(1);
         let job = Job { snapshot, request, deadline, reply };
         if self.threads.is_empty() {
-            return answer(&self.archive, &job);
+            return answer(&self.archive, &self.name, &job);
         }
         let jobs = self.jobs.as_ref().expect("the sender lives until drop");
         jobs.try_send(job).map_err(|error| match error {
@@ -92,7 +95,7 @@ impl Drop for Pool {
     }
 }
 
-fn serve(archive: &Archive, inbox: &Receiver<Job>, kept: &Kept) {
+fn serve(archive: &Archive, name: &str, inbox: &Receiver<Job>, kept: &Kept) {
     loop {
         let job = match inbox.recv_timeout(IDLE) {
             Ok(job) => job,
@@ -103,21 +106,14 @@ fn serve(archive: &Archive, inbox: &Receiver<Job>, kept: &Kept) {
             Err(RecvTimeoutError::Disconnected) => return,
         };
         let in_time = job.deadline.check("its turn came after the deadline", "try again in a moment");
-        let page = in_time.and_then(|()| answer(archive, &job));
+        let page = in_time.and_then(|()| answer(archive, name, &job));
         // The caller may have given up; its page is dropped with it.
         let _gone = job.reply.send(page);
     }
 }
 
-/// Answers one job. Garbled index files can make tantivy panic: that is one failed search, and the
-/// reader goes on.
-fn answer(archive: &Archive, job: &Job) -> Result<Page> {
+fn answer(archive: &Archive, name: &str, job: &Job) -> Result<Page> {
     let mut fetch = |ids: &[Option<i64>]| archive.messages(ids);
-    let searched =
-        catch_unwind(AssertUnwindSafe(|| search(&job.snapshot, &mut fetch, &job.request, &job.deadline)));
-    searched.unwrap_or_else(|_| {
-        Err(Error::new(ErrorKind::Internal, "search", "the index")
-            .because("a reader panicked; the index's files may be damaged")
-            .hint("run: aft verify"))
-    })
+    let source = Source { name, snapshot: &job.snapshot, fetch: &mut fetch };
+    search(&mut [Some(source)], &job.request, &job.deadline)
 }

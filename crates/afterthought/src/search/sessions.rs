@@ -102,7 +102,8 @@ pub fn list_sessions(
         return Err(Error::new(ErrorKind::Usage, "list", "sessions")
             .because(format!("limit must be 1 to {PAGE_HITS_MAX}, not {limit}")));
     }
-    let filter = Filter::of(snapshot, filters)?;
+    let (each, warnings) = Filter::of_each(&[snapshot], filters)?;
+    let filter = each.first().expect("one archive has one filter");
     let activity = snapshot.activity()?;
     let mut places: Vec<_> = Vec::new();
     for place in snapshot.session_places()? {
@@ -123,5 +124,5 @@ pub fn list_sessions(
         }
         sessions.push(SessionView::of(session, messages, Some(last_ms).filter(|ms| *ms != NO_TIME)));
     }
-    Ok(SessionList { schema_version: 1, total, offset, limit, sessions, warnings: filter.warnings })
+    Ok(SessionList { schema_version: 1, total, offset, limit, sessions, warnings })
 }
