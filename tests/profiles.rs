@@ -98,3 +98,33 @@ fn the_status_of_all_shows_what_can_be_opened_and_why_the_rest_cannot() {
     let text = ask(&home, &["status", "--all"]).stdout;
     assert!(text.contains("office   ready, 1 messages in 1 sessions"), "{text}");
 }
+
+#[test]
+fn several_archives_are_searched_as_one() {
+    let home = home();
+    let found = ask(&home, &["--json", "search", "--all", "weir"]).json();
+    assert_eq!(found["total"]["value"], 3, "{found:#}");
+    let names = |page: &Value, of: &str, name: &str| -> Vec<String> {
+        let list = page[of].as_array().expect("a list").iter();
+        list.map(|one| one[name].as_str().expect("a name").to_owned()).collect()
+    };
+    assert_eq!(names(&found, "archives", "name"), ["default", "laptop", "office"]);
+    let two = ask(&home, &["--json", "search", "--profiles", "office,laptop", "weir", "-n", "1"]).json();
+    assert_eq!(names(&two, "archives", "name"), ["office", "laptop"]);
+    let cursor = two["next_cursor"].as_str().expect("a cursor");
+    let next = ["--json", "search", "--profiles", "office,laptop", "weir", "-n", "1", "--cursor", cursor];
+    let next = ask(&home, &next).json();
+    let mut shown = [names(&two, "results", "archive"), names(&next, "results", "archive")].concat();
+    shown.sort();
+    assert_eq!(shown, ["laptop", "office"]);
+
+    fs::write(home.path().join("elsewhere/laptop.db"), "no database").expect("a file");
+    let rest = ask(&home, &["search", "--all", "weir"]);
+    assert_eq!(rest.code, 0, "{}", rest.stderr);
+    assert!(rest.stderr.contains("note: laptop was left out: "), "{}", rest.stderr);
+    assert!(rest.stderr.contains("aft --profile default show 1 -C 3"), "{}", rest.stderr);
+    assert!(rest.stdout.contains("office  cli  #1"), "{}", rest.stdout);
+    let unknown = ask(&home, &["search", "--profiles", "office,attic", "weir"]);
+    assert_eq!(unknown.code, 2);
+    assert!(unknown.stderr.contains("profiles: default, laptop, office"), "{}", unknown.stderr);
+}

@@ -180,9 +180,17 @@ fn several_archives_answer_as_one_that_holds_all_of_it() {
             let [placed_one, placed_several] =
                 [&one, &several].map(|page| page.results.iter().map(placed).collect::<Vec<_>>());
             assert_eq!(placed_one, placed_several, "{request:?}");
-            assert_eq!((one.total, one.total_messages), (several.total, several.total_messages), "{request:?}");
+            assert_eq!(
+                (one.total, one.total_messages),
+                (several.total, several.total_messages),
+                "{request:?}"
+            );
             assert_eq!((one.facets, one.facets_more), (several.facets, several.facets_more), "{request:?}");
-            assert_eq!((one.confidence, one.diagnosis), (several.confidence, several.diagnosis), "{request:?}");
+            assert_eq!(
+                (one.confidence, one.diagnosis),
+                (several.confidence, several.diagnosis),
+                "{request:?}"
+            );
             assert_eq!(one.warnings, several.warnings, "{request:?}");
             hits += one.results.len();
         }

@@ -2,10 +2,11 @@
 //! searches are data.
 
 use std::collections::{BTreeSet, HashSet};
+use std::fs;
 
 use afterthought::text::fold;
 use afterthought::{Field, Origin, SearchRequest};
-use afterthought_tests::Ran;
+use afterthought_tests::{Ran, aft, run};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -438,6 +439,28 @@ fn an_empty_page_tells_people_of_the_rows_behind() {
 }
 
 #[test]
+fn a_page_of_several_archives_says_how_it_stands_with_each() {
+    let scene = Scene::of(&["archive", "index"]);
+    let home = tempfile::tempdir().expect("a folder");
+    let folder = home.path().join("afterthought");
+    fs::create_dir(&folder).expect("a folder");
+    let here = scene.fixture.archive();
+    let named =
+        format!("[archives]\nhere = {:?}\ngone = \"/nowhere/state.db\"\n", here.display().to_string());
+    fs::write(folder.join("config.toml"), named).expect("a file");
+    let mut command = aft();
+    command.env_remove("HERMES_HOME").env("HOME", home.path()).env("XDG_CONFIG_HOME", home.path());
+    command.arg("--index").arg(scene.fixture.index()).args(["--json", "search", "--all", "lock"]);
+    let page = answer("search", &run(&mut command), 0);
+    assert_eq!((&page["total"]["value"], kinds(&page)), (&json!(2), vec!["archive-left-out"]));
+    let archives = &page["archives"];
+    assert_eq!((&archives[0]["name"], &archives[0]["index"]), (&json!("gone"), &Value::Null));
+    assert_eq!(archives[0]["error"]["kind"], "archive-unavailable");
+    assert_eq!((&archives[1]["name"], &archives[1]["error"]), (&json!("here"), &Value::Null));
+    assert_eq!(archives[1]["index"], page["index"]);
+}
+
+#[test]
 fn an_explained_search_counts_its_work() {
     let fixture = harbor();
     assert_eq!(fixture.aft(&["index"]).code, 0);
@@ -466,6 +489,7 @@ fn every_kind_of_warning_is_brought_about() {
     // By the tests above.
     let above = ["building", "not-synced", "rows-changed", "rows-behind", "past-the-end", "forms-cut"];
     kinds.extend(above.map(str::to_owned));
+    kinds.insert("archive-left-out".to_owned());
     let schema = contract("search.schema.json");
     let stated = hits(&schema["$defs"]["warning"]["properties"]["kind"]["oneOf"]);
     let stated: BTreeSet<String> =

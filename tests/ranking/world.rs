@@ -51,7 +51,8 @@ impl World {
     fn written(archives: u64, segments: usize, seed: u64, deletes_below: u64) -> Self {
         let mut random = Random::new(seed);
         let stores: Vec<Store> = (0..archives).map(|_| Store::in_memory().expect("a store")).collect();
-        let mut writers: Vec<_> = stores.iter().map(|store| store.small_writer().expect("a writer")).collect();
+        let mut writers: Vec<_> =
+            stores.iter().map(|store| store.small_writer().expect("a writer")).collect();
         let place = |ord: u64| (usize::try_from(ord % archives).expect("small"), ord / archives);
         let mut messages = HashMap::new();
         let (mut id, mut sessions) = (0, 0);

@@ -47,7 +47,8 @@ impl Federation {
     pub fn of(archives: Vec<Options>) -> Result<Self> {
         let refused = |thing: &str, why: String| Error::new(ErrorKind::Usage, "search", thing).because(why);
         if archives.is_empty() || archives.len() > FEDERATION_ARCHIVES_MAX {
-            let why = format!("1 to {FEDERATION_ARCHIVES_MAX} can be searched, and {} are named", archives.len());
+            let why =
+                format!("1 to {FEDERATION_ARCHIVES_MAX} can be searched, and {} are named", archives.len());
             return Err(refused("several archives", why));
         }
         let (mut names, mut paths) = (HashSet::new(), HashSet::new());
@@ -55,8 +56,9 @@ impl Federation {
             // What is not there is no other archive either.
             let path = options.archive.canonicalize().unwrap_or_else(|_| options.archive.clone());
             if !names.insert(&options.name) || !paths.insert(path) {
-                return Err(refused(&options.name, "it is named twice".to_owned())
-                    .hint("name every archive once"));
+                return Err(
+                    refused(&options.name, "it is named twice".to_owned()).hint("name every archive once")
+                );
             }
         }
         let member = |options| Member { options, engine: Mutex::new(None) };
@@ -101,7 +103,8 @@ impl Federation {
 
     /// Answers a search from the last commit of every archive, or from those that its cursor continues. An
     /// archive that cannot be searched is left out with a warning; [`Page::archives`] says why. Fails if all
-    /// are left out, with the error of the first, and as [`Engine::search`] does.
+    /// are left out, with the error of the first, and as [`Engine::search`] does; as a stale cursor where an
+    /// archive can no longer be searched that took part in the page before, since every score changes with it.
     pub fn search(&self, request: SearchRequest) -> Result<Page> {
         self.search_until(request, &Deadline::after(Duration::from_millis(SEARCH_WALL_MS_MAX)))
     }
@@ -113,9 +116,14 @@ impl Federation {
         let mut searched: Vec<Result<Searched>> = Vec::new();
         for (number, member) in self.members.iter().enumerate() {
             let commit = commits.as_ref().map(|all| all[number]);
-            let of_member = member.engine().and_then(|engine| Searched::of(engine, commit, &member.options.name));
-            if let Ok(Searched { engine, .. }) = &of_member {
-                engine.confine(&mut request);
+            let of_member =
+                member.engine().and_then(|engine| Searched::of(engine, commit, &member.options.name));
+            match &of_member {
+                Ok(Searched { engine, .. }) => engine.confine(&mut request),
+                Err(error) if commit.flatten().is_some() => {
+                    return Err(cannot_go_on(&member.options.name, error));
+                }
+                Err(_) => {}
             }
             searched.push(of_member);
         }
@@ -128,6 +136,9 @@ impl Federation {
                     self.describe(&mut page, &searched);
                     page.elapsed_ms = began.elapsed().as_secs_f64() * 1_000.0;
                     return Ok(page);
+                }
+                Err((Some(number), error)) if commits.is_some() => {
+                    return Err(cannot_go_on(&self.members[number].options.name, &error));
                 }
                 Err((Some(number), error)) => searched[number] = Err(error),
                 Err((None, error)) => return Err(error),
@@ -149,9 +160,7 @@ impl Federation {
             .enumerate()
             .map(|(number, one)| {
                 move |ids: &[Option<i64>]| match one {
-                    Ok(one) => {
-                        one.engine.messages_by_id(ids).inspect_err(|_| unread.set(Some(number)))
-                    }
+                    Ok(one) => one.engine.messages_by_id(ids).inspect_err(|_| unread.set(Some(number))),
                     Err(_) => Ok(Vec::new()),
                 }
             })
@@ -221,6 +230,12 @@ impl Searched {
         let pinned = engine.pin(commit.flatten())?;
         Ok(Self { engine, pinned })
     }
+}
+
+fn cannot_go_on(name: &str, error: &Error) -> Error {
+    Error::new(ErrorKind::CursorStale, "continue the search in", name)
+        .because(error.to_string())
+        .hint("ask for the first page again, without the cursor; it will leave this archive out")
 }
 
 /// Says how several indexes together stand to their archives: as the one that is furthest behind.

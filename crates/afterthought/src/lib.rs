@@ -47,6 +47,6 @@ pub use mirror::{Depth, Freshness, Level, Pace, Progress, SyncReport, Verdict};
 pub use model::{Field, Origin, Tier, Warning};
 pub use reindex::{Means, Outcome, Reindex, Reindexed, RolledBack, roll_back};
 pub use search::{
-    ArchiveView, Confidence, Explanation, Facet, Filters, Group, Hit, How, Match, Page, SearchRequest, SessionList,
-    SessionView, Sort, Weights,
+    ArchiveView, Confidence, Explanation, Facet, Filters, Group, Hit, How, Match, Page, SearchRequest,
+    SessionList, SessionView, Sort, Weights,
 };

@@ -131,6 +131,7 @@ pub(crate) enum Command {
   aft search why did the deploy fail
   aft search --in thought '\"lock order\"'
   aft search --role user --since 7d invoice
+  aft search --all --group session invoice
   aft search -- git commit --amend
 
 Exit codes: 0 ok (also without hits), 1 unexpected, 2 usage, 3 archive or index missing or
@@ -139,6 +140,12 @@ pub(crate) struct Search {
     /// What to look for
     #[arg(required = true, value_name = "QUERY")]
     pub(crate) query: Vec<String>,
+    /// Search every archive that has a name as one; what cannot be searched is left out and named
+    #[arg(long, conflicts_with_all = ["archive", "profile", "profiles"])]
+    pub(crate) all: bool,
+    /// Search these archives as one, by their names: a comma list of what --profile takes
+    #[arg(long, value_name = "NAME", value_delimiter = ',', conflicts_with_all = ["archive", "profile"])]
+    pub(crate) profiles: Vec<String>,
     /// Where a match may stand, as a comma list [default: all]
     #[arg(long = "in", value_name = "ORIGIN", value_delimiter = ',', value_enum)]
     pub(crate) origins: Vec<OriginArg>,

@@ -44,6 +44,21 @@ pub(crate) fn named(name: &str) -> Result<PathBuf, Failure> {
     Err(Failure::Usage(format!("there is no profile {}; profiles: {there}", quoted(name))))
 }
 
+/// Returns these archives, or all that have a name. Fails with the names there are, or if there are none.
+pub(crate) fn several(names: &[String], is_all: bool) -> Result<Vec<Named>, Failure> {
+    if !is_all {
+        let one = |name: &String| Ok(Named { name: name.clone(), archive: named(name)? });
+        return names.iter().map(one).collect();
+    }
+    match all()? {
+        none if none.is_empty() => {
+            let why = "no archive has a name; [archives] in the configuration file gives some";
+            Err(Failure::Usage(why.to_owned()))
+        }
+        all => Ok(all),
+    }
+}
+
 /// Says of what was not found that an id belongs to one archive, where there are others.
 pub(crate) fn elsewhere(global: &Global, failure: Failure) -> Failure {
     let Failure::Library(error) = failure else { return failure };

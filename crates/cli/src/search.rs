@@ -7,8 +7,8 @@ use afterthought::limits::PAGE_DEPTH_MAX;
 use afterthought::search::{facet_line, workspace_path};
 use afterthought::time::bound_now;
 use afterthought::{
-    Engine, Facet, Filters, Freshness, Group, Hit, Level, Match, Opening, Origin, Page, SearchRequest, Sort,
-    Warning, Weights,
+    ArchiveView, Engine, Facet, Federation, Filters, Freshness, Group, Hit, Level, Match, Opening, Options,
+    Origin, Page, SearchRequest, Sort, Warning, Weights,
 };
 
 use crate::args::{Global, GroupArg, MatchArg, OriginArg, ProgressArg, Search, SortArg};
@@ -16,11 +16,14 @@ use crate::explain::push_explanation;
 use crate::fail::{Failure, quoted};
 use crate::paint::{DIM, color, local_time, marked, printable, push_facts, push_lines, styled, width};
 use crate::paths;
+use crate::profiles::{self, Named};
 use crate::progress::Reporter;
 use crate::stdout::{grouped, print_json, print_text};
 
 pub(crate) fn run(global: &Global, args: &Search) -> Result<u8, Failure> {
     let mut options = paths::options(global)?;
+    // One question needs no thread to wait for it.
+    options.readers = 0;
     // What a cursor continues must still be there.
     let no_sync = args.no_sync || args.cursor.is_some();
     if no_sync {
@@ -29,8 +32,9 @@ pub(crate) fn run(global: &Global, args: &Search) -> Result<u8, Failure> {
     let request = request(args)?;
     let wait = Duration::try_from_secs_f64(args.wait)
         .map_err(|_| Failure::Usage(format!("--wait {}: not a number of seconds of 0 or more", args.wait)))?;
-    // One question needs no thread to wait for it.
-    options.readers = 0;
+    if args.all || !args.profiles.is_empty() {
+        return several(global, args, &options, request, Some(wait).filter(|_| !no_sync));
+    }
     let engine = Engine::open(&options)?;
     let began = Instant::now();
     let freshness = if no_sync { None } else { Some(refresh(&engine, wait)?) };
@@ -38,15 +42,55 @@ pub(crate) fn run(global: &Global, args: &Search) -> Result<u8, Failure> {
     let mut page = engine.search(request)?;
     page.sync_ms = sync_ms;
     page.warnings.extend(freshness.as_ref().and_then(Freshness::warning));
-    if global.json {
-        print_json(&page)?;
-    } else {
-        print_text(&as_text(global, &page, args.group))?;
-        print_notes(global, &page);
-    }
+    print(global, args, &page)?;
     if freshness.is_none_or(|freshness| matches!(freshness, Freshness::Fresh(report) if report.unchanged)) {
         engine.end_unwritten();
     }
+    Ok(0)
+}
+
+fn print(global: &Global, args: &Search, page: &Page) -> Result<(), Failure> {
+    if global.json {
+        return print_json(page);
+    }
+    print_text(&as_text(global, page, args.group))?;
+    print_notes(global, page);
+    Ok(())
+}
+
+/// Searches several archives as one, after bringing them up to date where `wait` says how long that may take.
+fn several(
+    global: &Global,
+    args: &Search,
+    options: &Options,
+    request: SearchRequest,
+    wait: Option<Duration>,
+) -> Result<u8, Failure> {
+    let of_archive = |named: Named| Options { archive: named.archive, name: named.name, ..options.clone() };
+    let archives = profiles::several(&args.profiles, args.all)?.into_iter().map(of_archive).collect();
+    let federation = Federation::of(archives)?;
+    let began = Instant::now();
+    let mut fresh = Vec::new();
+    if let Some(wait) = wait {
+        let mut reporter = Reporter::patient(ProgressArg::Auto);
+        let watch = |engine: &Engine, progress| reporter.watch(|| engine.interrupt(), progress);
+        fresh = federation.freshen(Level::Quick, wait, watch);
+        finish(reporter)?;
+    }
+    let sync_ms = began.elapsed().as_secs_f64() * 1_000.0;
+    let mut page = federation.search(request)?;
+    page.sync_ms = sync_ms;
+    for (name, fresh) in federation.names().zip(&fresh) {
+        let behind = match fresh {
+            Ok(freshness) => freshness.warning().map(|warning| warning.message),
+            Err(error) => Some(format!("not brought up to date: {error}")),
+        };
+        let is_left_out = |archive: &ArchiveView| archive.name == name && archive.error.is_some();
+        // What was left out was said.
+        let behind = behind.filter(|_| !page.archives.iter().flatten().any(is_left_out));
+        page.warnings.extend(behind.map(|why| Warning::new("not-synced", format!("{name}: {why}"))));
+    }
+    print(global, args, &page)?;
     Ok(0)
 }
 
@@ -59,12 +103,18 @@ fn refresh(engine: &Engine, wait: Duration) -> Result<Freshness, Failure> {
     let mut reporter = Reporter::patient(ProgressArg::Auto);
     let freshness =
         engine.freshen(Level::Quick, wait, |progress| reporter.watch(|| engine.interrupt(), progress))?;
-    if reporter.finish() {
-        return Err(Failure::Interrupted(
-            "stopped; what was indexed stays, and the next run goes on".to_owned(),
-        ));
-    }
+    finish(reporter)?;
     Ok(freshness)
+}
+
+/// Fails if Ctrl-C was pressed meanwhile.
+fn finish(reporter: Reporter) -> Result<(), Failure> {
+    match reporter.finish() {
+        true => {
+            Err(Failure::Interrupted("stopped; what was indexed stays, and the next run goes on".to_owned()))
+        }
+        false => Ok(()),
+    }
 }
 
 fn request(args: &Search) -> Result<SearchRequest, Failure> {
@@ -146,11 +196,12 @@ pub(crate) fn bound(flag: &str, text: Option<&str>) -> Result<Option<i64>, Failu
 pub(crate) fn as_text(global: &Global, page: &Page, group: GroupArg) -> String {
     let mut text = String::new();
     for (place, hit) in page.results.iter().enumerate() {
-        push_hit(&mut text, page.offset + place + 1, hit);
+        let archive = page.archives.is_some().then_some(&*hit.archive);
+        push_hit(&mut text, page.offset + place + 1, hit, archive);
         if let Some(more @ 1..) = hit.more_in_session {
             let whose = if group == GroupArg::Lineage { "lineage" } else { "session" };
             let (session, query) = (quoted(&hit.session_id), quoted(&page.query));
-            let command = format!("aft{} session {session} --search {query}", flags(global));
+            let command = format!("aft{} session {session} --search {query}", flags(global, archive));
             let line = format!("{} more in this {whose}: {}", grouped(more), printable(&command));
             push_facts(&mut text, &styled(&line, DIM), "   ", width());
         }
@@ -169,12 +220,13 @@ fn push_facets(text: &mut String, page: &Page) {
     }
 }
 
-fn push_hit(text: &mut String, rank: usize, hit: &Hit) {
+fn push_hit(text: &mut String, rank: usize, hit: &Hit, archive: Option<&str>) {
     let role = hit.role.as_deref().map_or_else(String::new, |role| format!(" {role}"));
     let id = hit.message_id.map_or_else(String::new, |id| format!("  #{id}"));
     let tier = hit.tier.filter(|tier| tier.name() != hit.source);
     let tier = tier.map_or_else(String::new, |tier| format!("  {}", tier.name()));
-    let facts = format!("{}  {}{id}{tier}", local_time(hit.timestamp.as_deref()), hit.source);
+    let archive = archive.map_or_else(String::new, |archive| format!("{archive}  "));
+    let facts = format!("{}  {archive}{}{id}{tier}", local_time(hit.timestamp.as_deref()), hit.source);
     let origin = styled(hit.origin.name(), color(hit.origin));
     push_facts(text, &format!("{rank}. {origin}{role}  {}", styled(&printable(&facts), DIM)), "", width());
     let title = hit.title.as_deref().filter(|_| hit.origin != Origin::Titled).unwrap_or("");
@@ -187,13 +239,13 @@ fn push_hit(text: &mut String, rank: usize, hit: &Hit) {
     }
 }
 
-/// Returns the flags that the next command needs to reach the same place.
-fn flags(global: &Global) -> String {
+/// Returns the flags that the next command needs to reach the same place, or one archive of several.
+fn flags(global: &Global, archive: Option<&str>) -> String {
     let flag = |name: &str, path: &Option<PathBuf>| {
         path.as_ref().map_or(String::new(), |path| format!(" {name} {}", quoted(&path.display().to_string())))
     };
-    let profile =
-        global.profile.as_ref().map_or(String::new(), |name| format!(" --profile {}", quoted(name)));
+    let profile = archive.or(global.profile.as_deref());
+    let profile = profile.map_or(String::new(), |name| format!(" --profile {}", quoted(name)));
     profile + &flag("--archive", &global.archive) + &flag("--index", &global.index)
 }
 
@@ -240,8 +292,9 @@ fn print_notes(global: &Global, page: &Page) {
             _ => format!("; more with --offset {shown_to}"),
         };
     }
-    if let Some(id) = page.results.iter().find_map(|hit| hit.message_id) {
-        line += &format!("; to read on: aft{} show {id} -C 3", flags(global));
+    if let Some((id, hit)) = page.results.iter().find_map(|hit| Some((hit.message_id?, hit))) {
+        let archive = page.archives.is_some().then_some(&*hit.archive);
+        line += &format!("; to read on: aft{} show {id} -C 3", flags(global, archive));
     }
     tell!("{}", styled(&(line + &behind), DIM));
 }

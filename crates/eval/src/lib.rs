@@ -17,6 +17,7 @@ mod published;
 mod report;
 mod run;
 mod words;
+mod written;
 
 use std::fmt::Display;
 
@@ -25,6 +26,7 @@ use afterthought::{Error, ErrorKind};
 pub use published::Published;
 pub use report::{Report, Row, Scores};
 pub use run::{Against, Settings, run, saved};
+pub use written::{Written, written};
 
 /// Names what was being done when something was refused that is no archive and no index.
 fn failed<E>(act: &'static str, thing: impl Display) -> impl FnOnce(E) -> Error

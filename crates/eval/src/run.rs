@@ -96,7 +96,7 @@ pub fn run(settings: &Settings, tell: &(dyn Fn(&str) + Sync)) -> Result<Report> 
 }
 
 /// Returns the sets to measure, and the names of those that are not there.
-fn wanted(settings: &Settings) -> Result<(Vec<Spec>, Vec<String>)> {
+pub(crate) fn wanted(settings: &Settings) -> Result<(Vec<Spec>, Vec<String>)> {
     let all = || [&BUNDLED].into_iter().chain(&SETS).chain([&LOCOMO]);
     let refused = |why: String| {
         let names: Vec<&str> = all().map(|spec| spec.name).collect();

@@ -59,11 +59,7 @@ pub(super) fn request_hash(request: &SearchRequest) -> u64 {
 impl Place {
     /// Reads the cursor of a request. Fails if it is none, or one of another request or of other snapshots than
     /// these, `None` for an archive that is left out.
-    pub(super) fn of(
-        cursor: &str,
-        request: &SearchRequest,
-        snapshots: &[Option<&Snapshot>],
-    ) -> Result<Self> {
+    pub(super) fn of(cursor: &str, request: &SearchRequest, snapshots: &[Option<&Snapshot>]) -> Result<Self> {
         let place = Self::read(cursor)?;
         if place.request != request_hash(request) || place.commits.len() != snapshots.len() {
             return Err(Error::new(ErrorKind::CursorMismatch, "read cursor", shown(cursor))

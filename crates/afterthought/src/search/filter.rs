@@ -200,8 +200,7 @@ fn confine(table: &mut [Row], person: &str) {
 
 /// Fails if a session is named that no archive has.
 fn check_sessions(tables: &[Vec<Row>], filters: &Filters) -> Result<()> {
-    let known =
-        |id: &String| tables.iter().flatten().any(|[session, ..]| session.as_deref() == Some(id));
+    let known = |id: &String| tables.iter().flatten().any(|[session, ..]| session.as_deref() == Some(id));
     match filters.sessions.iter().find(|id| !known(id)) {
         Some(unknown) => Err(Error::new(ErrorKind::NotFound, "find session", unknown)
             .because("the archive has no session of that id")
@@ -273,7 +272,8 @@ fn unknown(snapshots: &[&Snapshot], tables: &[Vec<Row>], filters: &Filters) -> R
     for (what, wanted, name) in [("role", &filters.roles, "role"), ("tool", &filters.tools, "tool")] {
         // What the columns know is everybody's; a search of one person's sessions says it by its counts.
         if !wanted.is_empty() && filters.confined_to.is_none() {
-            let values: Vec<_> = snapshots.iter().map(|snapshot| snapshot.values(name)).collect::<Result<_>>()?;
+            let values: Vec<_> =
+                snapshots.iter().map(|snapshot| snapshot.values(name)).collect::<Result<_>>()?;
             check(what, wanted, &values.concat());
         }
     }

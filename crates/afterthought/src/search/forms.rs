@@ -122,12 +122,7 @@ enum Cut {
 }
 
 /// Looks up what a pattern stands for.
-fn gather(
-    corpus: &Corpus<'_>,
-    fields: &[Field],
-    pattern: &Pattern,
-    filters: &[Filter],
-) -> Result<Expansion> {
+fn gather(corpus: &Corpus<'_>, fields: &[Field], pattern: &Pattern, filters: &[Filter]) -> Result<Expansion> {
     let mut compared = 0;
     let mut found: HashMap<String, Found> = HashMap::new();
     let mut forms = None;
@@ -195,7 +190,8 @@ fn gather(
         let is_walked = |field: &&Field| !matches!(pattern, Pattern::Word(..)) || PROSE.contains(field);
         for field in fields.iter().filter(is_walked) {
             for (archive, dictionaries) in corpus.archives.iter().enumerate() {
-                let own = found.entries.iter().filter(|entry| (entry.archive, entry.field) == (archive, *field));
+                let own =
+                    found.entries.iter().filter(|entry| (entry.archive, entry.field) == (archive, *field));
                 let entries: Vec<_> = own.map(|entry| (entry.segment, entry.info.clone())).collect();
                 dictionaries.know(*field, word, &entries);
             }
@@ -240,11 +236,15 @@ fn sessions(corpus: &Corpus<'_>, part: &str, filters: &[Filter]) -> Result<(Vec<
 }
 
 /// Tells whether fields of any document that the request may know of hold a word.
-pub(super) fn knows_any(corpus: &Corpus<'_>, filters: &[Filter], fields: &[Field], word: &str) -> Result<bool> {
+pub(super) fn knows_any(
+    corpus: &Corpus<'_>,
+    filters: &[Filter],
+    fields: &[Field],
+    word: &str,
+) -> Result<bool> {
     let archives = corpus.archives.iter().zip(filters);
-    any(archives.flat_map(|(one, filter)| {
-        fields.iter().map(|field| filter.knows_word(one.snapshot, *field, word))
-    }))
+    any(archives
+        .flat_map(|(one, filter)| fields.iter().map(|field| filter.knows_word(one.snapshot, *field, word))))
 }
 
 struct Found {

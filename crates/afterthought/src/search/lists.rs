@@ -46,8 +46,7 @@ impl Norms {
     /// Measures a field over all that is searched.
     pub(super) fn of(corpus: &Corpus<'_>, field: Field) -> Result<Self> {
         let tokens = corpus.tokens(field)?;
-        let documents =
-            corpus.holders(|fields| tantivy::Term::from_field_u64(fields.has, field as u64))?;
+        let documents = corpus.holders(|fields| tantivy::Term::from_field_u64(fields.has, field as u64))?;
         #[expect(clippy::cast_precision_loss, reason = "an average")]
         let average = (tokens as f32 / documents.max(1) as f32).max(1.0);
         #[expect(clippy::cast_precision_loss, reason = "lengths are stored in 8 bits")]
