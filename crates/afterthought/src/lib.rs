@@ -17,13 +17,14 @@
 //! ```
 //!
 //! Rooms, lower never names higher: `model` `limits` `error` `time` → `archive` `text` `query` →
-//! `index` → `mirror` `search` → `audit` `context` → `engine` → `follow` `reindex` → `jobs`.
+//! `index` → `mirror` `search` → `audit` `context` `export` → `engine` → `follow` `reindex` → `jobs`.
 
 pub mod archive;
 mod audit;
 mod context;
 mod engine;
 pub mod error;
+pub mod export;
 mod follow;
 pub mod index;
 pub mod jobs;
