@@ -142,7 +142,8 @@ pub fn export(
             return Ok(walked);
         }
         for (session, rows) in sessions {
-            if walk(view, selection, &ExportedSession::of(session), &rows, &mut walked, &mut take)?.is_break() {
+            if walk(view, selection, &ExportedSession::of(session), &rows, &mut walked, &mut take)?.is_break()
+            {
                 break;
             }
         }

@@ -86,6 +86,7 @@ pub(crate) enum Command {
     Session(Session),
     Sessions(Sessions),
     Verify(Verify),
+    Doctor(Doctor),
     Export(Box<Export>),
     Audit(Audit),
     Mcp(Mcp),
@@ -392,6 +393,36 @@ pub(crate) struct Show {
     /// Show this many messages before and after it
     #[arg(long, short = 'C', value_name = "N", default_value_t = 0)]
     pub(crate) context: usize,
+}
+
+/// Look at everything that answers rest on, and say what is wrong and what to do.
+///
+/// Looks at the configuration file, the archive (its file, disk, log and layout), its index (folder,
+/// permissions, disk space, locks, generations, version), and whether the two hold the same rows. A fault
+/// does not work; a warning works, and somebody should know. Changes nothing, and builds no index.
+#[derive(Args, Debug)]
+#[command(
+    after_help = "Exit codes: 0 no fault, warnings or not; else that of the fault: 2 settings, 3 archive or index
+missing or unreadable, 5 index damaged, 7 index and archive differ; with --all, 7 where any archive has a fault."
+)]
+pub(crate) struct Doctor {
+    /// Look at every archive that has a name: those of the configuration file and the agent's profiles
+    #[arg(long, conflicts_with_all = ["archive", "profile"])]
+    pub(crate) all: bool,
+    /// Also read every page of the archive, every byte of the index, and compare what every row says
+    #[arg(long)]
+    pub(crate) deep: bool,
+    /// How to print it
+    #[arg(long, value_enum, default_value_t = DoctorFormat::Text, value_name = "FORMAT")]
+    pub(crate) format: DoctorFormat,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum DoctorFormat {
+    /// For people
+    Text,
+    /// One JSON document, as --json
+    Json,
 }
 
 /// Write the archive's messages out, to read or to take elsewhere.

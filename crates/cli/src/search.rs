@@ -188,7 +188,7 @@ fn push_hit(text: &mut String, rank: usize, hit: &Hit) {
 }
 
 /// Returns the flags that the next command needs to reach the same place.
-fn flags(global: &Global) -> String {
+pub(crate) fn flags(global: &Global) -> String {
     let flag = |name: &str, path: &Option<PathBuf>| {
         path.as_ref().map_or(String::new(), |path| format!(" {name} {}", quoted(&path.display().to_string())))
     };

@@ -43,8 +43,9 @@ impl Archive {
     pub fn condition(&self) -> Result<Condition> {
         let stamp = self.stamp()?;
         let files = ["", "-wal", "-journal"].map(|suffix| std::fs::metadata(sidecar(&self.path, suffix)));
-        let written_ms =
-            |file: &Metadata| file.mtime().saturating_mul(1_000).saturating_add(file.mtime_nsec() / 1_000_000);
+        let written_ms = |file: &Metadata| {
+            file.mtime().saturating_mul(1_000).saturating_add(file.mtime_nsec() / 1_000_000)
+        };
         Ok(Condition {
             bytes: stamp.bytes(),
             log_bytes: stamp.wal_bytes(),

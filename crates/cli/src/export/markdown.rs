@@ -80,10 +80,7 @@ fn push_said(text: &mut String, said: &str) {
 }
 
 fn push_folded(text: &mut String, summary: &str, content: &str) {
-    *text += &format!(
-        "<details><summary>{summary}</summary>\n\n{}\n</details>\n\n",
-        fenced(&lines(content))
-    );
+    *text += &format!("<details><summary>{summary}</summary>\n\n{}\n</details>\n\n", fenced(&lines(content)));
 }
 
 /// Fences a text by more backticks than stand in a row anywhere in it.

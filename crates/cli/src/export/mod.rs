@@ -118,8 +118,7 @@ impl Writing {
 
 /// Says what was written and what was left out, and why.
 fn said(walked: &Walked, args: &Export) -> String {
-    let mut said =
-        format!("{} messages of {} sessions", grouped(walked.messages), grouped(walked.sessions));
+    let mut said = format!("{} messages of {} sessions", grouped(walked.messages), grouped(walked.sessions));
     if let Some(path) = &args.output {
         said += &format!(" in {}", path.display());
     }

@@ -149,10 +149,10 @@ fn is_of_archive(path: &Path, archive: &Path) -> bool {
         PathBuf::from(name)
     });
     let place = |path: &Path| path.metadata().ok().map(|file| (file.dev(), file.ino()));
-    let named = folder(path).canonicalize().ok().zip(path.file_name()).map(|(folder, name)| folder.join(name));
-    own.iter().any(|own| {
-        named.as_ref() == Some(own) || place(path).is_some_and(|there| place(own) == Some(there))
-    })
+    let named =
+        folder(path).canonicalize().ok().zip(path.file_name()).map(|(folder, name)| folder.join(name));
+    own.iter()
+        .any(|own| named.as_ref() == Some(own) || place(path).is_some_and(|there| place(own) == Some(there)))
 }
 
 /// A bar on a terminal, where the export itself does not go.
@@ -164,7 +164,8 @@ pub(super) struct Bar {
 impl Bar {
     pub(super) fn new(to_file: bool) -> Self {
         let is_seen = io::stderr().is_terminal() && (to_file || !stdout().is_terminal());
-        let style = ProgressStyle::with_template("exporting {wide_bar} {human_pos} of {human_len} rows, {eta} left");
+        let style =
+            ProgressStyle::with_template("exporting {wide_bar} {human_pos} of {human_len} rows, {eta} left");
         let bar = is_seen.then(|| ProgressBar::new(0).with_style(style.expect("the template is constant")));
         Self { bar, rows: 0 }
     }
