@@ -261,7 +261,9 @@ struct Standing {
     behind: u64,
     /// A first build has come to its end.
     complete: bool,
-    /// Nobody has written to the archive since it was last compared.
+    /// The archive's files are not as they were when the two were last compared.
+    changed: bool,
+    /// It is proven that nobody has written to them since.
     untouched: bool,
     compared_ms: i64,
 }
@@ -274,17 +276,16 @@ impl Standing {
         let stamp = archive.stamp()?;
         let (archive_rows, behind) =
             archive.read(|view| Ok((view.rows_above(i64::MIN)?, view.rows_above(checkpoint.id_max)?)))?;
-        let untouched = note.as_ref().is_some_and(|note| {
-            note.full
-                && note.stamp == stamp
-                && stamp.is_settled(note.stamped_ms)
-                && archive.stamp().is_ok_and(|now| now == stamp)
-        });
+        let changed = note.as_ref().is_none_or(|note| note.stamp != stamp)
+            || archive.stamp().is_ok_and(|now| now != stamp);
+        let is_proof = |note: &Note| note.full && stamp.is_settled(note.stamped_ms);
+        let untouched = !changed && note.as_ref().is_some_and(is_proof);
         Ok(Self {
             archive_rows,
             index_rows: snapshot.rows()?,
             behind,
             complete: checkpoint.complete,
+            changed,
             untouched,
             compared_ms: note.map_or(checkpoint.committed_ms, |note| note.compared_ms),
         })
@@ -306,23 +307,15 @@ impl Standing {
             );
         }
         match (self.archive_rows == self.index_rows, self.untouched) {
-            (true, true) => {
+            (true, _) if self.behind == 0 => {
+                let since = match (self.changed, self.untouched) {
+                    (true, _) => ", and the archive was written to since",
+                    (false, true) => ", and nothing was written since",
+                    (false, false) => "",
+                };
                 let when = rfc3339(self.compared_ms).unwrap_or_default();
-                Check::ok(
-                    NAME,
-                    format!(
-                        "{} in both; compared {when}, and nothing was written since",
-                        grouped(self.index_rows)
-                    ),
-                )
+                Check::ok(NAME, format!("{} in both; compared {when}{since}", grouped(self.index_rows)))
             }
-            (true, false) if self.behind == 0 => Check::ok(
-                NAME,
-                format!(
-                    "{} in both; the archive was written to since they were compared",
-                    grouped(self.index_rows)
-                ),
-            ),
             (false, true) => Check::fault(
                 NAME,
                 format!("{counts}, and nothing was written since they were found equal"),

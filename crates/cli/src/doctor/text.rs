@@ -37,8 +37,8 @@ pub(super) fn of(report: &Report) -> String {
 }
 
 fn push(text: &mut String, name: &str, path: &str, checks: &[Check]) {
-    let heading = format!("{}  {}", styled(&printable(name), BOLD), styled(&printable(path), DIM));
-    *text += &format!("\n{}\n", heading.trim_end());
+    let path = if path.is_empty() { String::new() } else { format!("  {}", styled(&printable(path), DIM)) };
+    *text += &format!("\n{}{path}\n", styled(&printable(name), BOLD));
     for check in checks {
         let first = format!(
             "  {} {:NAME_COLUMNS$} ",
