@@ -61,6 +61,7 @@ pub struct Walked {
 
 /// A message with what is known of its session; `schema/export.schema.json` states it.
 #[derive(Debug, Serialize)]
+#[expect(clippy::struct_excessive_bools, reason = "what a row says of itself, one bool each")]
 pub struct Exported<'a> {
     /// Version of this shape.
     pub schema_version: u32,

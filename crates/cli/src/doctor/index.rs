@@ -316,7 +316,7 @@ impl Standing {
                 let when = rfc3339(self.compared_ms).unwrap_or_default();
                 Check::ok(NAME, format!("{} in both; compared {when}{since}", grouped(self.index_rows)))
             }
-            (false, true) => Check::fault(
+            (_, true) => Check::fault(
                 NAME,
                 format!("{counts}, and nothing was written since they were found equal"),
                 format!("aft{flags} verify --deep --repair"),
