@@ -192,7 +192,7 @@ fn damaged_pages_are_found_by_looking_at_each() {
 fn no_index_yet_is_no_fault() {
     let fixture = harbor(1);
     let report = report(&fixture.aft(&["--json", "doctor"]), 0);
-    found(&report, "index", "warning", "none yet", "index, or the first search");
+    found(&report, "index", "warning", "none yet", "the first search builds it, or: aft");
     assert!(!fixture.index().exists(), "and none is made");
 }
 
@@ -372,11 +372,11 @@ fn generations_without_a_use_are_said_with_their_size() {
         fs::set_permissions(path, Permissions::from_mode(mode)).expect("a mode");
     }
     let left = report(&fixture.aft(&["--json", "doctor"]), 0);
-    found(&left, "generations", "warning", "g99 is of no use (1.5 KB)", "removes it");
+    found(&left, "generations", "warning", "g99 is of no use (1.5 KB)", "removed when");
     fs::write(folder(&fixture).path().join("next"), "g99").expect("a file");
     fs::set_permissions(folder(&fixture).path().join("next"), Permissions::from_mode(0o600)).expect("a mode");
     let staged = report(&fixture.aft(&["--json", "doctor"]), 0);
-    found(&staged, "generations", "warning", "g99 was left unfinished", "reindex goes on with it");
+    found(&staged, "generations", "warning", "g99 was left unfinished", "to go on with it");
 }
 
 #[test]

@@ -423,3 +423,33 @@ fn nobody_listening_is_no_failure() {
     child.stderr.take().expect("a pipe").read_to_string(&mut stderr).expect("text");
     assert_eq!((child.wait().expect("an end").code(), stderr.as_str()), (Some(0), ""));
 }
+
+#[test]
+fn a_stop_leaves_nothing_half_done() {
+    let fixture = large();
+    let folder = tempfile::tempdir().expect("a folder");
+    let names = || -> Vec<_> {
+        fs::read_dir(folder.path())
+            .expect("a folder")
+            .map(|entry| entry.expect("an entry").file_name())
+            .collect()
+    };
+    let mut command = aft();
+    command
+        .arg("--archive")
+        .arg(fixture.archive())
+        .arg("export")
+        .arg("-o")
+        .arg(folder.path().join("out.jsonl"));
+    let mut child = command.stderr(Stdio::null()).spawn().expect("aft starts");
+    while names().is_empty() {
+        assert_eq!(child.try_wait().expect("a state"), None);
+    }
+    let stop = Command::new("sh").arg("-c").arg(format!("kill -INT {}", child.id())).status();
+    assert!(stop.expect("a shell").success());
+    // It may be over before the stop comes.
+    match child.wait().expect("an end").code() {
+        Some(130) => assert!(names().is_empty(), "{:?}", names()),
+        code => assert_eq!((code, names()), (Some(0), vec!["out.jsonl".into()])),
+    }
+}

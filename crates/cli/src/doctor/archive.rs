@@ -29,8 +29,12 @@ pub(super) fn checks(options: &Options, flags: &str, deep: bool) -> (Vec<Check>,
     };
     let mut checks = vec![file(&condition)];
     checks.extend(disk(&archive, &condition));
-    checks.push(log(&condition));
-    match archive.read(|view| Ok((view.layout(), view.version()?))) {
+    let read = archive.read(|view| Ok((view.layout(), view.version()?)));
+    // What is no database has no log either.
+    if !matches!(&read, Err(error) if error.kind() == ErrorKind::ArchiveUnrecognized) {
+        checks.push(log(&condition));
+    }
+    match read {
         Err(error) => {
             checks.push(Check::refused("layout", &error, flags));
             (checks, None)
@@ -47,7 +51,8 @@ pub(super) fn checks(options: &Options, flags: &str, deep: bool) -> (Vec<Check>,
 
 fn file(condition: &Condition) -> Check {
     let since = now_ms().saturating_sub(condition.written_ms).max(0);
-    let when = if since < WRITING_MS_MAX { "being written, last" } else { "last written" };
+    let is_written = condition.reading == Reading::BesideLog && since < WRITING_MS_MAX;
+    let when = if is_written { "being written, last" } else { "last written" };
     Check::ok("archive", format!("{}, {when} {}", size(condition.bytes), ago(since)))
 }
 

@@ -46,7 +46,7 @@ fn of_role(survey: &Survey, role: Role) -> Option<&Generation> {
 }
 
 fn nothing_yet(flags: &str) -> Check {
-    let next = format!("aft{flags} index, or the first search, builds it");
+    let next = format!("the first search builds it, or: aft{flags} index");
     Check::warning("index", "there is none yet", next)
 }
 
@@ -195,11 +195,11 @@ fn generations(survey: &Survey, flags: &str) -> Check {
         .collect();
     let finding = if list.is_empty() { "none".to_owned() } else { list.join(", ") };
     if of_role(survey, Role::Unused).is_some() {
-        let next = format!("the next aft{flags} index that finds something new removes it");
+        let next = format!("removed when something new is next indexed: aft{flags} index");
         return Check::warning(NAME, finding, next);
     }
     if of_role(survey, Role::Staged).is_some() && !is_building {
-        let next = format!("aft{flags} reindex goes on with it within a day; after that it is removed");
+        let next = format!("to go on with it, within a day: aft{flags} reindex");
         return Check::warning(NAME, finding, next);
     }
     Check::ok(NAME, finding)
@@ -211,7 +211,7 @@ fn of_no_live(folder: &Folder, flags: &str) -> Check {
         Ok(None) => nothing_yet(flags),
         Ok(Some(path)) => {
             let finding = format!("its pointer names {}, which is not there", path.display());
-            let next = format!("aft{flags} reindex");
+            let next = format!("to build it anew: aft{flags} reindex");
             Check::fault("index", finding, next, exit_code(ErrorKind::IndexDamaged))
         }
         Err(error) => Check::refused("index", &error, flags),
@@ -228,7 +228,7 @@ fn of_live(archive: &Archive, folder: &Folder, path: &Path, flags: &str, deep: b
     let (store, snapshot) = match opened {
         Ok(opened) => opened,
         Err(error) if error.kind() == ErrorKind::IndexIncompatible => {
-            let next = format!("aft{flags} index, or the next search, builds it anew");
+            let next = format!("the next search builds it anew, or: aft{flags} index");
             return vec![Check::warning(NAME, error.to_string(), next)];
         }
         Err(error) => return vec![Check::refused(NAME, &error, flags)],
@@ -298,12 +298,12 @@ impl Standing {
             grouped(self.archive_rows),
             grouped(self.index_rows)
         );
-        let next = format!("aft{flags} index, or the next search, takes in what is new");
+        let next = format!("the next search takes in what is new, or: aft{flags} index");
         if !self.complete {
             return Check::warning(
                 NAME,
                 format!("{counts}: a build was not finished"),
-                format!("aft{flags} index goes on with it"),
+                format!("to go on with it: aft{flags} index"),
             );
         }
         match (self.archive_rows == self.index_rows, self.untouched) {
@@ -319,7 +319,7 @@ impl Standing {
             (_, true) => Check::fault(
                 NAME,
                 format!("{counts}, and nothing was written since they were found equal"),
-                format!("aft{flags} verify --deep --repair"),
+                format!("to mend it: aft{flags} verify --deep --repair"),
                 EXIT_DRIFT,
             ),
             _ => Check::warning(NAME, format!("{counts}, {} of them newer", grouped(self.behind)), next),
@@ -346,10 +346,10 @@ impl Standing {
             return Check::warning(
                 NAME,
                 finding,
-                format!("aft{flags} index, or the next search, takes it in"),
+                format!("the next search takes it in, or: aft{flags} index"),
             );
         }
-        Check::fault(NAME, finding, format!("aft{flags} verify --deep --repair"), EXIT_DRIFT)
+        Check::fault(NAME, finding, format!("to mend it: aft{flags} verify --deep --repair"), EXIT_DRIFT)
     }
 }
 

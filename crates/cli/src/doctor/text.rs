@@ -2,7 +2,7 @@
 
 use anstyle::{AnsiColor, Style};
 
-use crate::paint::{BOLD, DIM, printable, push_hanging, styled, width};
+use crate::paint::{BOLD, DIM, printable, push_hanging_facts, styled, width};
 
 use super::{Check, Report, State};
 
@@ -46,9 +46,10 @@ fn push(text: &mut String, name: &str, path: &str, checks: &[Check]) {
             check.name
         );
         let rest = " ".repeat(2 + 7 + 1 + NAME_COLUMNS + 1);
-        push_hanging(text, &printable(&check.finding), &first, &rest, width());
+        push_hanging_facts(text, &printable(&check.finding), &first, &rest, width());
         if let Some(next) = &check.next {
-            push_hanging(text, &printable(next), &format!("{rest}→ "), &format!("{rest}  "), width());
+            // In one line whatever its length: a command that was broken cannot be copied.
+            *text += &format!("{rest}→ {}\n", printable(next));
         }
     }
 }
@@ -68,7 +69,9 @@ fn summary(report: &Report) -> String {
     } else {
         styled("; not looked at: pages of archives, bytes of indexes, what every row says (--deep)", DIM)
     };
-    format!("{}{rest}\n", styled(&counts, color(report.state)))
+    let mut text = String::new();
+    push_hanging_facts(&mut text, &(styled(&counts, color(report.state)) + &rest), "", "", width());
+    text
 }
 
 fn word(state: State) -> &'static str {

@@ -60,8 +60,6 @@ impl Output {
         if !force && path.symlink_metadata().is_ok() {
             return Err(Failure::Usage(format!("{} is there; --force replaces it", path.display())));
         }
-        let named = tempfile::Builder::new().prefix(".aft-export-").tempfile_in(folder(path));
-        let named = named.map_err(|error| Failure::Usage(format!("write {}: {error}", path.display())))?;
         // What was begun goes when it is stopped, which a process that is killed by a signal cannot see to.
         let set = ctrlc::set_handler(|| {
             if STOPPED.swap(true, Ordering::Relaxed) {
@@ -71,6 +69,8 @@ impl Output {
         if let Err(error) = set {
             tell!("aft: Ctrl-C will leave a part of the export behind: {error}");
         }
+        let named = tempfile::Builder::new().prefix(".aft-export-").tempfile_in(folder(path));
+        let named = named.map_err(|error| Failure::Usage(format!("write {}: {error}", path.display())))?;
         let file = BufWriter::with_capacity(BUFFER_BYTES, named);
         Ok(Self::Named { file, path: path.to_owned(), force })
     }
