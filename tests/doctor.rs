@@ -350,14 +350,17 @@ fn an_index_of_another_version_is_built_anew_and_a_damaged_one_is_a_fault() {
 
 #[test]
 fn flipped_bytes_of_an_index_are_found_by_reading() {
-    let fixture = indexed();
+    // So many that the middle of the file is no footer, which is read when an index is opened.
+    let fixture = harbor(500);
+    assert_eq!(fixture.aft(&["index"]).code, 0);
     let files = fs::read_dir(live(&fixture)).expect("a folder").map(|file| file.expect("a file").path());
-    let terms =
-        files.into_iter().find(|path| path.extension().is_some_and(|end| end == "term")).expect("terms");
-    let mut bytes = fs::read(&terms).expect("a file");
+    // Nothing reads positions before a phrase is asked for.
+    let positions =
+        files.into_iter().find(|path| path.extension().is_some_and(|end| end == "pos")).expect("positions");
+    let mut bytes = fs::read(&positions).expect("a file");
     let middle = bytes.len() / 2;
     bytes[middle] ^= 0xFF;
-    fs::write(&terms, bytes).expect("a file");
+    fs::write(&positions, bytes).expect("a file");
     let deep = report(&fixture.aft(&["--json", "doctor", "--deep"]), 5);
     assert_eq!(checks(&deep)["index bytes"]["state"], "fault", "{deep:#}");
 }
