@@ -233,7 +233,58 @@ fn a_folder_that_may_only_be_read_is_said() {
     fs::create_dir(without.index()).expect("a folder");
     open_to_read(&without.index());
     let none = report(&as_nobody(&without, &["--json", "doctor"]), 3);
-    found(&none, "index folder", "fault", "no index can be made", "--index DIR");
+    found(&none, "index folder", "fault", "no index can be made", "--index");
+}
+
+#[test]
+fn an_index_of_somebody_else_is_said() {
+    let fixture = indexed();
+    for path in seen(&fixture.index()).into_keys() {
+        fs::set_permissions(path, Permissions::from_mode(0o777)).expect("a mode");
+    }
+    // The folder is root's, or ours where the tests are not root's.
+    let is_theirs = fixture.index().metadata().expect("a folder").uid() == 0;
+    let report = report(&as_nobody(&fixture, &["--json", "doctor"]), 0);
+    let finding = text(&checks(&report)["index folder"]["finding"]).to_owned();
+    assert_eq!(finding.contains("belongs to user 0 and you are user 65534"), is_theirs, "{report:#}");
+}
+
+#[test]
+fn a_disk_that_is_too_small_to_build_on_is_said() {
+    let fixture = harbor(1);
+    // Sparse: it takes no room.
+    let archive = File::options().write(true).open(fixture.archive()).expect("the archive");
+    archive.set_len(8 << 40).expect("a large file");
+    let report = report(&fixture.aft(&["--json", "doctor"]), 0);
+    let space = &checks(&report)["space"];
+    assert_eq!(space["state"], "warning", "{report:#}");
+    assert!(text(&space["finding"]).contains("may need 10555.3"), "{space:#}");
+}
+
+#[test]
+fn logs_that_grow_or_were_left_are_said() {
+    let fixture = indexed();
+    let writer = fixture.writer();
+    let log = |sql: &str| writer.connection().execute_batch(sql).expect("statements");
+    log("PRAGMA wal_autocheckpoint = 0; UPDATE messages SET content = content || '!' WHERE id = 1");
+    let small = report(&fixture.aft(&["--json", "doctor"]), 0);
+    assert!(text(&checks(&small)["archive log"]["finding"]).contains("has it open"), "{small:#}");
+    log("CREATE TABLE filler (x); INSERT INTO filler VALUES (zeroblob(66000000))");
+    let large = report(&fixture.aft(&["--json", "doctor"]), 0);
+    let check = &checks(&large)["archive log"];
+    assert_eq!(check["state"], "warning", "{large:#}");
+    assert!(text(&check["finding"]).starts_with("66."), "{check:#}");
+
+    // The files as a machine leaves them that went down: without what only lives in memory.
+    let left = Fixture::new();
+    for suffix in ["", "-wal"] {
+        let name = |fixture: &Fixture| fixture.archive().with_file_name(format!("state.db{suffix}"));
+        fs::copy(name(&fixture), name(&left)).expect("a copy");
+    }
+    let left = report(&left.aft(&["--json", "doctor"]), 0);
+    let check = &checks(&left)["archive log"];
+    assert_eq!(check["state"], "warning", "{left:#}");
+    assert!(text(&check["finding"]).contains("private copy of 66."), "{check:#}");
 }
 
 #[test]

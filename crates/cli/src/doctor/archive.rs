@@ -8,7 +8,7 @@ use crate::fail::exit_code;
 use crate::stdout::{grouped, size};
 
 use super::Check;
-use super::place::Place;
+use super::place::{Place, untold};
 
 /// An agent checkpoints at 4 MB; a log so much larger is not checkpointed any more.
 const LOG_BYTES_USUAL_MAX: u64 = 64 * 1_000_000;
@@ -28,7 +28,7 @@ pub(super) fn checks(options: &Options, flags: &str, deep: bool) -> (Vec<Check>,
         Err(error) => return (vec![Check::refused("archive", &error, flags)], None),
     };
     let mut checks = vec![file(&condition)];
-    checks.extend(disk(&archive, &condition));
+    checks.push(disk(&archive, &condition));
     let read = archive.read(|view| Ok((view.layout(), view.version()?)));
     // What is no database has no log either.
     if !matches!(&read, Err(error) if error.kind() == ErrorKind::ArchiveUnrecognized) {
@@ -66,12 +66,15 @@ fn ago(ms: i64) -> String {
     }
 }
 
-/// Says where the archive lies, if that is told.
-fn disk(archive: &Archive, condition: &Condition) -> Option<Check> {
+/// Says where the archive lies.
+fn disk(archive: &Archive, condition: &Condition) -> Check {
     const NAME: &str = "archive disk";
-    let place = Place::of(archive.path()).ok()?;
+    let place = match Place::of(archive.path()) {
+        Ok(place) => place,
+        Err(error) => return untold(NAME, &error),
+    };
     let has_log = matches!(condition.reading, Reading::BesideLog | Reading::Copied);
-    Some(match (place.network, place.read_only) {
+    match (place.network, place.read_only) {
         (Some(network), _) if has_log => Check::warning(
             NAME,
             format!(
@@ -82,7 +85,7 @@ fn disk(archive: &Archive, condition: &Condition) -> Option<Check> {
         (Some(network), _) => Check::ok(NAME, format!("it comes over {network}, and no log is in use")),
         (None, true) => Check::ok(NAME, "may only be read, which is all that it is for"),
         (None, false) => Check::ok(NAME, "of this machine"),
-    })
+    }
 }
 
 fn log(condition: &Condition) -> Check {
@@ -102,7 +105,7 @@ fn log(condition: &Condition) -> Check {
         Reading::Copied => Check::warning(
             NAME,
             format!(
-                "left as it can only be read from a private copy, of {}, after every change",
+                "left so that only a private copy of {} can be read, made anew after every change",
                 size(condition.bytes)
             ),
             "let the agent that owns the archive open and close it once",

@@ -16,15 +16,15 @@ use crate::fail::{EXIT_DRIFT, exit_code, quoted};
 use crate::stdout::{grouped, size};
 
 use super::Check;
-use super::place::{Place, is_writable, nearest};
+use super::place::{Place, is_writable, nearest, untold};
 
 /// Looks at the index of an archive that can be read.
 pub(super) fn checks(archive: &Archive, folder: &Folder, flags: &str, deep: bool) -> Vec<Check> {
     let survey = folder.survey();
     let live = survey.as_ref().ok().and_then(Option::as_ref).and_then(|survey| of_role(survey, Role::Live));
     let live_bytes = live.map(|live| live.bytes);
-    let mut checks = vec![folder_of(folder.path(), live.is_some(), flags)];
-    checks.extend(space(archive, folder.path(), live_bytes, flags));
+    let mut checks = vec![folder_of(folder.path(), live.is_some())];
+    checks.push(space(archive, folder.path(), live_bytes));
     match &survey {
         Err(error) => checks.push(Check::refused("generations", error, flags)),
         Ok(None) => checks.push(nothing_yet(flags)),
@@ -51,12 +51,11 @@ fn nothing_yet(flags: &str) -> Check {
 }
 
 /// Says where the index lies or would lie, and whether it can be written.
-fn folder_of(folder: &Path, is_there: bool, flags: &str) -> Check {
+fn folder_of(folder: &Path, is_there: bool) -> Check {
     const NAME: &str = "index folder";
     let there = nearest(folder);
     let shown = folder.display();
-    let next =
-        format!("make {} yours to write, or name another folder: aft{flags} --index DIR", there.display());
+    let next = format!("make {} yours to write, or name another folder with --index", there.display());
     let (place, owner) = match Place::of(&there).and_then(|place| Ok((place, there.metadata()?.uid()))) {
         Ok(seen) => seen,
         Err(error) => return Check::fault(NAME, format!("{shown}: {error}"), next, 3),
@@ -70,6 +69,8 @@ fn folder_of(folder: &Path, is_there: bool, flags: &str) -> Check {
     } else {
         None
     };
+    // What we write in another's folder is for us alone to read.
+    let own = rustix::process::geteuid().as_raw();
     match (why, place.network) {
         (Some(why), _) if is_there => {
             let finding = format!(
@@ -84,30 +85,34 @@ fn folder_of(folder: &Path, is_there: bool, flags: &str) -> Check {
         (None, Some(network)) => {
             let finding =
                 format!("{shown} comes over {network}, where locks and mapped files cannot be relied on");
-            Check::warning(NAME, finding, format!("name a folder of this machine: aft{flags} --index DIR"))
+            Check::warning(NAME, finding, "name a folder of this machine with --index")
+        }
+        (None, None) if is_there && owner != own => {
+            let finding = format!(
+                "{shown} belongs to user {owner} and you are user {own}: what you write there, they cannot read"
+            );
+            Check::warning(NAME, finding, "be that user, or name another folder with --index")
         }
         (None, None) => Check::ok(NAME, shown.to_string()),
     }
 }
 
 /// Compares what is free with what a rebuild may need beside the present index.
-fn space(archive: &Archive, folder: &Path, live_bytes: Option<u64>, flags: &str) -> Option<Check> {
+fn space(archive: &Archive, folder: &Path, live_bytes: Option<u64>) -> Check {
     const NAME: &str = "space";
-    let free = Place::of(&nearest(folder)).ok()?.free_bytes;
-    let archive_bytes = archive.stamp().ok()?.bytes();
+    let (free, archive_bytes) = match (Place::of(&nearest(folder)), archive.stamp()) {
+        (Ok(place), Ok(stamp)) => (place.free_bytes, stamp.bytes()),
+        (Err(error), _) => return untold(NAME, &error),
+        (_, Err(error)) => return untold(NAME, &error),
+    };
     let expected = live_bytes.unwrap_or(archive_bytes / 100 * REINDEX_INDEX_PERCENT_ASSUMED);
     let needed = expected.saturating_mul(REINDEX_ROOM);
     let what = if live_bytes.is_some() { "to build it anew" } else { "to build it" };
     let finding = format!("{} free; {what} may need {}", size(free), size(needed));
-    Some(if needed <= free {
-        Check::ok(NAME, finding)
-    } else {
-        Check::warning(
-            NAME,
-            finding,
-            format!("free some, or name a folder on a larger disk: aft{flags} --index DIR"),
-        )
-    })
+    if needed <= free {
+        return Check::ok(NAME, finding);
+    }
+    Check::warning(NAME, finding, "free some, or name a folder on a larger disk with --index")
 }
 
 /// Looks for what others may read or write: an index holds every word of the archive.
@@ -123,6 +128,7 @@ fn permissions(folder: &Path) -> Check {
         }
         if metadata.is_dir() {
             match std::fs::read_dir(&path) {
+                // What went while it was listed is not open to anybody either.
                 Ok(entries) => paths.extend(entries.flatten().map(|entry| entry.path())),
                 Err(error) => {
                     let finding = format!("{} cannot be read: {error}", path.display());

@@ -5,6 +5,8 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::{Access, StatVfsMountFlags, access, statvfs};
 
+use super::Check;
+
 /// The file system of a path.
 pub(super) struct Place {
     /// It was mounted to be read only.
@@ -25,6 +27,11 @@ impl Place {
             free_bytes: disk.f_bavail.saturating_mul(disk.f_frsize),
         })
     }
+}
+
+/// Says that the system does not tell.
+pub(super) fn untold(name: &'static str, error: &dyn std::error::Error) -> Check {
+    Check::warning(name, format!("cannot be told: {error}"), "see what df says of it")
 }
 
 /// Tells whether we may create files in a folder.

@@ -84,7 +84,7 @@ pub(super) fn indexes(root: &Path, examined: &[Examined]) -> Check {
     Check::ok(NAME, finding)
 }
 
-/// Returns the size of all files in a folder and in its folders.
+/// Returns the size of all files in a folder and in its folders; what cannot be read counts for nothing.
 fn bytes_below(folder: &Path) -> u64 {
     let Ok(entries) = std::fs::read_dir(folder) else { return 0 };
     let bytes = |entry: std::fs::DirEntry| match entry.metadata() {
