@@ -4,6 +4,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use afterthought::index::Folder;
+use afterthought::limits::SIGNATURES_DEAR_MS;
 use afterthought_tests::{Fixture, aft, run};
 use afterthought_tools::archive::{Message, Session, Shape};
 use serde_json::{Value, json};
@@ -99,6 +101,23 @@ fn an_older_archive_copied_over_a_newer_one_is_noticed() {
     let backup = backup(&fixture);
     go_on(&fixture);
     fs::copy(backup, fixture.archive()).expect("a copy");
+    is_as_backed_up(&fixture.archive(), &fixture.index());
+}
+
+#[test]
+fn a_look_at_new_rows_alone_leaves_an_older_archive_to_the_next_full_one() {
+    let fixture = harbor();
+    let backup = backup(&fixture);
+    go_on(&fixture);
+    // As where there are so many rows that no search waits until all are compared.
+    let folder = Folder::of(&fixture.index(), &fixture.archive().canonicalize().expect("an archive"));
+    let note = folder.live().expect("a pointer").expect("an index").join("checked.json");
+    let mut dear: Value = serde_json::from_slice(&fs::read(&note).expect("a note")).expect("JSON");
+    dear["compare_took_ms"] = json!(SIGNATURES_DEAR_MS);
+    fs::write(&note, dear.to_string()).expect("a file");
+    fs::copy(backup, fixture.archive()).expect("a copy");
+    assert_eq!(ask(&fixture.archive(), &fixture.index(), "buoy"), Vec::<i64>::new(), "not looked at yet");
+    assert_eq!(fixture.aft(&["index"]).code, 0);
     is_as_backed_up(&fixture.archive(), &fixture.index());
 }
 
