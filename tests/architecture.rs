@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use afterthought_tests::root;
 
 /// The rooms of the library, each with its floor: a room names only rooms of lower floors.
-const FLOORS: [(&str, u8); 18] = [
+const FLOORS: [(&str, u8); 19] = [
     ("error", 0),
     ("limits", 0),
     ("model", 0),
@@ -20,6 +20,7 @@ const FLOORS: [(&str, u8); 18] = [
     ("search", 3),
     ("audit", 4),
     ("context", 4),
+    ("export", 4),
     ("engine", 5),
     ("federation", 6),
     ("follow", 6),

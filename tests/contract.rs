@@ -21,7 +21,7 @@ mod pages;
 mod tables;
 
 /// Every JSON Schema of `schema/`.
-const SCHEMAS: [&str; 22] = [
+const SCHEMAS: [&str; 24] = [
     "search",
     "status",
     "show",
@@ -29,6 +29,8 @@ const SCHEMAS: [&str; 22] = [
     "session-search",
     "sessions",
     "verify",
+    "doctor",
+    "export",
     "audit",
     "audit-word",
     "bench",

@@ -216,3 +216,25 @@ fn every_layout_has_a_file_here() {
     tested.sort_unstable();
     assert_eq!(names, tested);
 }
+
+#[test]
+fn archives_of_every_layout_are_looked_at_and_exported() {
+    for (name, sql, _) in FILES {
+        for mode in ["WAL", "DELETE"] {
+            let fixture = file(sql, mode);
+            let before = Trace::of(fixture.archive().parent().expect("a folder"));
+            let report = fixture.aft(&["--json", "doctor", "--deep"]);
+            assert_eq!(report.code, 0, "{report:?}");
+            let is_layout = |check: &Value| check["name"] == "layout" && check["finding"] == name;
+            let checks = report.json()["archives"][0]["checks"].clone();
+            assert!(checks.as_array().expect("checks").iter().any(is_layout), "{checks:#}");
+            let exported = fixture.aft(&["export", "--include-inactive", "--include-copies"]);
+            assert_eq!(exported.code, 0, "{exported:?}");
+            assert_eq!(before, Trace::of(fixture.archive().parent().expect("a folder")), "{name} {mode}");
+            let engine = fixture.engine();
+            sync(&engine);
+            let rows = engine.status().expect("figures").index.rows;
+            assert_eq!(exported.stdout.lines().count() as u64, rows, "{name} {mode}");
+        }
+    }
+}

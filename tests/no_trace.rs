@@ -422,7 +422,7 @@ fn database_cut_to_nothing_keeps_its_log() {
     }
 }
 
-const COMMANDS: [&[&str]; 7] = [
+const COMMANDS: [&[&str]; 8] = [
     &["search", "lantern"],
     &["search", "--no-sync", "lantern"],
     &["index"],
@@ -430,6 +430,7 @@ const COMMANDS: [&[&str]; 7] = [
     &["status"],
     &["show", "1"],
     &["verify"],
+    &["export"],
 ];
 
 #[test]
@@ -691,6 +692,14 @@ fn check(place: &Place, files: &str, found: &[&str]) {
         let verdict = aft(&["verify"]).json();
         assert_eq!((&verdict["equal"], &verdict["archive_rows"]), (&true.into(), &rows.into()));
     }
+    let doctor = aft(&["doctor", "--deep"]);
+    assert_eq!(
+        (doctor.code, doctor.json()["archives"][0]["checks"].to_string().contains("texts")),
+        (0, true),
+        "{doctor:?}"
+    );
+    let exported = aft(&["export"]);
+    assert_eq!((exported.code, exported.stdout.lines().count() as u64), (0, rows), "{exported:?}");
     let bench = aft(&["bench", "--runs", "1", "--no-whole-process"]);
     assert_eq!(bench.json()["archive"]["rows"], rows, "{bench:?}");
 }

@@ -17,13 +17,15 @@
 //! ```
 //!
 //! Rooms, lower never names higher: `model` `limits` `error` `time` → `archive` `text` `query` →
-//! `index` → `mirror` `search` → `audit` `context` → `engine` → `federation` `follow` `reindex` → `jobs`.
+//! `index` → `mirror` `search` → `audit` `context` `export` → `engine` → `federation`
+//! `follow` `reindex` → `jobs`.
 
 pub mod archive;
 mod audit;
 mod context;
 mod engine;
 pub mod error;
+pub mod export;
 mod federation;
 mod follow;
 pub mod index;

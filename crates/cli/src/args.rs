@@ -86,6 +86,8 @@ pub(crate) enum Command {
     Session(Session),
     Sessions(Sessions),
     Verify(Verify),
+    Doctor(Doctor),
+    Export(Box<Export>),
     Audit(Audit),
     Mcp(Mcp),
     /// Stand in for a tool of Hermes
@@ -398,6 +400,98 @@ pub(crate) struct Show {
     /// Show this many messages before and after it
     #[arg(long, short = 'C', value_name = "N", default_value_t = 0)]
     pub(crate) context: usize,
+}
+
+/// Look at everything that answers rest on, and say what is wrong and what to do.
+///
+/// Looks at the configuration file, the archive (its file, disk, log and layout), its index (folder,
+/// permissions, disk space, locks, generations, version), and whether the two hold the same rows. A fault
+/// does not work; a warning works, and somebody should know. Changes nothing, and builds no index.
+#[derive(Args, Debug)]
+#[command(
+    after_help = "Exit codes: 0 no fault, warnings or not; else that of the fault: 2 settings, 3 archive or index
+missing or unreadable, 5 index damaged, 7 index and archive differ; with --all, 7 where any archive has a fault."
+)]
+pub(crate) struct Doctor {
+    /// Look at every archive that has a name: those of the configuration file and the agent's profiles
+    #[arg(long, conflicts_with_all = ["archive", "profile"])]
+    pub(crate) all: bool,
+    /// Also read every page of the archive, every byte of the index, and compare what every row says
+    #[arg(long)]
+    pub(crate) deep: bool,
+    /// How to print it
+    #[arg(long, value_enum, default_value_t = DoctorFormat::Text, value_name = "FORMAT")]
+    pub(crate) format: DoctorFormat,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum DoctorFormat {
+    /// For people
+    Text,
+    /// One JSON document, as --json
+    Json,
+}
+
+/// Write the archive's messages out, to read or to take elsewhere.
+///
+/// Reads one state of the archive, whatever is written meanwhile, and needs no index. Sessions come in the
+/// order of their start (those without one last), then of their ids; messages inside a session by id. As in
+/// a search, what was taken back or hidden and what repeats another row is left out unless asked for.
+///
+/// jsonl is one object a line, each a message with its session, as schema/export.schema.json states it.
+/// markdown is a transcript: thoughts and outputs of tools are folded away.
+#[derive(Args, Debug)]
+#[command(after_help = "Examples:
+  aft export > archive.jsonl
+  aft export --format markdown --session 20260901_100311 -o talk.md
+  aft export --include-inactive --include-copies -o every-row.jsonl
+  aft export --in said --role user --since 2026-09 | jq -r .content
+
+Exit codes: 0 ok, 1 unexpected, or no session of that id, 2 usage, also where the file is there,
+3 archive missing or unreadable, or it changed while it was printed, 130 interrupted.")]
+pub(crate) struct Export {
+    /// How to write it
+    #[arg(long, value_enum, default_value_t = ExportFormat::Jsonl, value_name = "FORMAT")]
+    pub(crate) format: ExportFormat,
+    /// Write to this file, which its owner alone can read, and which appears when it is whole
+    #[arg(long, short, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+    /// Replace a file that is there
+    #[arg(long, requires = "output")]
+    pub(crate) force: bool,
+    /// Only these sessions, by id or the beginning of one; comma list, or several times
+    #[arg(long, value_name = "ID", value_delimiter = ',')]
+    pub(crate) session: Vec<String>,
+    /// Only sessions from these sources, such as cli or telegram
+    #[arg(long, value_name = "SOURCE", value_delimiter = ',')]
+    pub(crate) source: Vec<String>,
+    /// Only these roles, as a comma list such as user,assistant [default: all]
+    #[arg(long, value_name = "ROLE", value_delimiter = ',')]
+    pub(crate) role: Vec<String>,
+    /// Only these parts of messages, as a comma list; messages that have none of them are left out
+    /// [default: all]
+    #[arg(long = "in", value_name = "ORIGIN", value_delimiter = ',', value_enum)]
+    pub(crate) parts: Vec<OriginArg>,
+    /// Not before: a date, a month, a date and time (UTC where no zone is given), or an age such as 7d
+    #[arg(long, visible_alias = "after", value_name = "WHEN")]
+    pub(crate) since: Option<String>,
+    /// Before: as --since
+    #[arg(long, visible_alias = "before", value_name = "WHEN")]
+    pub(crate) until: Option<String>,
+    /// Also messages that were taken back, or that no person ever saw
+    #[arg(long)]
+    pub(crate) include_inactive: bool,
+    /// Also rows that repeat a message
+    #[arg(long)]
+    pub(crate) include_copies: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ExportFormat {
+    /// One JSON object a line
+    Jsonl,
+    /// A transcript to read
+    Markdown,
 }
 
 /// Measure what the archive holds that its agent's own search cannot find.

@@ -17,7 +17,7 @@ use crate::stdout::{print_json, print_text};
 /// The configuration file, `afterthought/config.toml` in the user's configuration folder.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct File {
+pub(crate) struct File {
     archive: Option<PathBuf>,
     index: Option<PathBuf>,
     /// Archives by the name that `--profile` takes.
@@ -56,12 +56,21 @@ pub(crate) struct Setting {
 pub(crate) fn settings(global: &Global) -> Result<[Setting; 2], Failure> {
     let file = read_file()?;
     let profile = global.profile.as_deref().map(profiles::named).transpose()?;
-    let archive =
-        match first(profile.as_ref().or(global.archive.as_ref()), "AFTERTHOUGHT_ARCHIVE", file.archive) {
-            Some(found) => found,
-            None => (default_archive()?, Origin::Default),
-        };
-    let index = match first(global.index.as_ref(), "AFTERTHOUGHT_INDEX", file.index) {
+    settings_of(global, &file, profile.as_ref())
+}
+
+/// Returns the same by what a file says, and by the archive of the profile that was named.
+pub(crate) fn settings_of(
+    global: &Global,
+    file: &File,
+    profile: Option<&PathBuf>,
+) -> Result<[Setting; 2], Failure> {
+    let (archive, index) = (file.archive.clone(), file.index.clone());
+    let archive = match first(profile.or(global.archive.as_ref()), "AFTERTHOUGHT_ARCHIVE", archive) {
+        Some(found) => found,
+        None => (default_archive()?, Origin::Default),
+    };
+    let index = match first(global.index.as_ref(), "AFTERTHOUGHT_INDEX", index) {
         Some(found) => found,
         None => (default_index()?, Origin::Default),
     };
@@ -78,7 +87,8 @@ fn first(flag: Option<&PathBuf>, variable: &str, file: Option<PathBuf>) -> Optio
     flag.or(environment.map(|path| (path, Origin::Environment))).or(file.map(|path| (path, Origin::File)))
 }
 
-fn read_file() -> Result<File, Failure> {
+/// Reads the configuration file; what stands where there is none.
+pub(crate) fn read_file() -> Result<File, Failure> {
     let Some(path) = file_path() else { return Ok(File::default()) };
     let text = match std::fs::read_to_string(&path) {
         Ok(text) => text,
@@ -94,18 +104,25 @@ fn read_file() -> Result<File, Failure> {
         .map_err(|error| Failure::Usage(format!("read {}: {}", path.display(), error.to_string().trim_end())))
 }
 
-fn file_path() -> Option<PathBuf> {
+/// Returns where the configuration file is or would be.
+pub(crate) fn file_path() -> Option<PathBuf> {
     let strategy = etcetera::choose_base_strategy().ok()?;
     Some(strategy.config_dir().join("afterthought").join("config.toml"))
 }
 
 /// Returns the archives that the configuration file gives names to.
 pub(crate) fn named_archives() -> Result<BTreeMap<String, PathBuf>, Failure> {
-    let at_home = |path: PathBuf| match path.strip_prefix("~") {
-        Ok(inside) => etcetera::home_dir().map_or_else(|_| path.clone(), |home| home.join(inside)),
-        Err(_) => path,
-    };
-    Ok(read_file()?.archives.into_iter().map(|(name, path)| (name, at_home(path))).collect())
+    Ok(read_file()?.named_archives())
+}
+
+impl File {
+    pub(crate) fn named_archives(&self) -> BTreeMap<String, PathBuf> {
+        let at_home = |path: &PathBuf| match path.strip_prefix("~") {
+            Ok(inside) => etcetera::home_dir().map_or_else(|_| path.clone(), |home| home.join(inside)),
+            Err(_) => path.clone(),
+        };
+        self.archives.iter().map(|(name, path)| (name.clone(), at_home(path))).collect()
+    }
 }
 
 pub(crate) fn default_archive() -> Result<PathBuf, Failure> {

@@ -10,8 +10,10 @@ mod audit;
 mod bench;
 mod config;
 mod demo;
+mod doctor;
 mod eval;
 mod explain;
+mod export;
 mod fail;
 mod forecast;
 mod hermes;
@@ -80,6 +82,10 @@ fn run(cli: &Cli) -> Result<u8, Failure> {
         Command::Sessions(sessions) => session::list(&cli.global, sessions),
         Command::Mcp(mcp) => mcp::run(&cli.global, mcp),
         Command::Hermes(Hermes::SessionSearch(call)) => hermes::session_search(&cli.global, call),
+        Command::Doctor(args) => doctor::run(&cli.global, args),
+        Command::Export(args) => {
+            export::run(&cli.global, args).map_err(|failure| profiles::elsewhere(&cli.global, failure))
+        }
         Command::Serve(serve) => serve::run(&cli.global, serve),
         Command::Demo(demo) => demo::run(&cli.global, demo),
         Command::Config(Config::Show { origin }) => config::show(&cli.global, *origin),

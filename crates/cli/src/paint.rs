@@ -86,10 +86,21 @@ pub(crate) fn push_lines(out: &mut String, text: &str, indent: &str, width: Opti
 
 /// Appends facts (ids, paths, names) as lines that fit, broken at blanks only.
 pub(crate) fn push_facts(out: &mut String, text: &str, indent: &str, width: Option<usize>) {
-    let Some(width) = width else { return push_lines(out, text, indent, None) };
+    push_hanging_facts(out, text, indent, indent, width);
+}
+
+/// Does the same; the first line begins with `first`, the others with `rest`.
+pub(crate) fn push_hanging_facts(
+    out: &mut String,
+    text: &str,
+    first: &str,
+    rest: &str,
+    width: Option<usize>,
+) {
+    let Some(width) = width else { return push_hanging(out, text, first, rest, None) };
     let options = Options::new(width)
-        .initial_indent(indent)
-        .subsequent_indent(indent)
+        .initial_indent(first)
+        .subsequent_indent(rest)
         .word_separator(WordSeparator::AsciiSpace)
         .word_splitter(WordSplitter::NoHyphenation);
     for line in textwrap::wrap(text, options) {

@@ -1,5 +1,6 @@
 //! The archives that have names: those of the configuration file, and the profiles of the agent.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use afterthought::ErrorKind;
@@ -19,8 +20,12 @@ pub(crate) struct Named {
 /// Returns every archive that has a name, in the order of names: the configuration file's, and the agent's
 /// profiles, of which one whose name the file has too is left out. Profiles without an archive are none.
 pub(crate) fn all() -> Result<Vec<Named>, Failure> {
-    let mut all: Vec<Named> =
-        named_archives()?.into_iter().map(|(name, archive)| Named { name, archive }).collect();
+    Ok(all_beside(named_archives()?))
+}
+
+/// Returns the same beside these of a configuration file.
+pub(crate) fn all_beside(named: BTreeMap<String, PathBuf>) -> Vec<Named> {
+    let mut all: Vec<Named> = named.into_iter().map(|(name, archive)| Named { name, archive }).collect();
     let agent = default_archive().map(|archive| profiles_below(&Config::of_archive(archive, "").root));
     // Who has no home has no agent in it; the names of the file stand all the same.
     for (name, archive) in agent.unwrap_or_default() {
@@ -30,12 +35,16 @@ pub(crate) fn all() -> Result<Vec<Named>, Failure> {
         }
     }
     all.sort_by(|a, b| a.name.cmp(&b.name));
-    Ok(all)
+    all
 }
 
 /// Returns the archive of a name. Fails with the names there are.
 pub(crate) fn named(name: &str) -> Result<PathBuf, Failure> {
-    let all = all()?;
+    named_in(&all()?, name)
+}
+
+/// Returns the archive of a name among these.
+pub(crate) fn named_in(all: &[Named], name: &str) -> Result<PathBuf, Failure> {
     if let Some(found) = all.iter().find(|known| known.name == name) {
         return Ok(found.archive.clone());
     }

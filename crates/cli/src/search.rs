@@ -240,7 +240,7 @@ fn push_hit(text: &mut String, rank: usize, hit: &Hit, archive: Option<&str>) {
 }
 
 /// Returns the flags that the next command needs to reach the same place, or one archive of several.
-fn flags(global: &Global, archive: Option<&str>) -> String {
+pub(crate) fn flags(global: &Global, archive: Option<&str>) -> String {
     let flag = |name: &str, path: &Option<PathBuf>| {
         path.as_ref().map_or(String::new(), |path| format!(" {name} {}", quoted(&path.display().to_string())))
     };

@@ -3,6 +3,7 @@
 
 mod audit;
 mod columns;
+mod condition;
 mod copy;
 mod decode;
 mod layout;
@@ -18,6 +19,7 @@ use parking_lot::Mutex;
 
 pub use audit::{Figures, RouteCounts, Routes};
 pub use columns::signature_term;
+pub use condition::{Condition, Reading, sqlite_version};
 pub use read::{RawId, RowHead, Signature, View};
 pub use stamp::Stamp;
 pub use stored::{RowOutline, StoredMessage, StoredSession};

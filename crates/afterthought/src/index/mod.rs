@@ -9,6 +9,7 @@ mod folder;
 mod snapshot;
 mod storage;
 mod store;
+mod survey;
 mod tokenizer;
 mod writer;
 
@@ -20,6 +21,7 @@ pub use snapshot::{
 };
 pub use storage::{Disk, Storage};
 pub use store::{Access, Stage, Store};
+pub use survey::{Generation, Role, Survey, Work};
 pub use writer::{Merged, Writer};
 
 pub(crate) use document::{message_hash, session_hash};

@@ -647,8 +647,11 @@ impl Snapshot {
         let segments = self.searcher.segment_readers();
         let docs: u64 = segments.iter().map(|segment| u64::from(segment.max_doc())).sum();
         let mut marks = Vec::new();
+        // Drawing with replacement from a few would leave some of them out.
+        let draws_all = docs <= count as u64;
         for number in 0..count.min(usize::try_from(docs).unwrap_or(count)) {
-            let mut place = xxh3_64_with_seed(&number.to_le_bytes(), seed) % docs;
+            let drawn = xxh3_64_with_seed(&number.to_le_bytes(), seed) % docs;
+            let mut place = if draws_all { number as u64 } else { drawn };
             for (ord, segment) in (0..).zip(segments) {
                 let size = u64::from(segment.max_doc());
                 if place >= size {

@@ -41,6 +41,8 @@ pub enum Stage {
 
 /// Commits that may fall between the two halves of opening one snapshot.
 const SNAPSHOT_ATTEMPTS_MAX: usize = 100;
+/// Times that an index is opened without a lock before what is wrong with it counts.
+const LOOKS_MAX: usize = 5;
 /// Commits of others that may fall between opening an index and taking its lock.
 const WRITER_ATTEMPTS_MAX: usize = 10;
 
@@ -81,6 +83,25 @@ impl Store {
         }
         catch_unwind(AssertUnwindSafe(|| Self::open_files(folder, path)))
             .unwrap_or_else(|_| Err(damaged(path, GARBLED)))
+    }
+
+    /// Opens one generation to look at it: makes no lock file, takes no lock, and writes nothing. Fails as
+    /// [`Store::open_at`] does, and as damaged if others commit all the while.
+    pub fn look_at(folder: &Folder, path: &Path) -> Result<Self> {
+        let look = || {
+            let place = folder.open(path).map_err(|error| sorted(path, &error.into()))?;
+            let store = Self::over(path, place.read_only(), Access::ReadOnly)?;
+            store.snapshot().map(|_| store)
+        };
+        // Without a lock, files of an earlier commit may go while it is being opened.
+        let mut looked = Err(damaged(path, GARBLED));
+        for _ in 0..LOOKS_MAX {
+            looked = catch_unwind(AssertUnwindSafe(look)).unwrap_or_else(|_| Err(damaged(path, GARBLED)));
+            if !matches!(&looked, Err(error) if error.kind() == ErrorKind::IndexDamaged) {
+                break;
+            }
+        }
+        looked
     }
 
     fn open_files(folder: &Folder, path: &Path) -> Result<Self> {

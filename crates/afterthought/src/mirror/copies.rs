@@ -113,6 +113,11 @@ fn copies(view: &View<'_>, groups: &[Vec<RowHead>]) -> Result<HashSet<i64>> {
     Ok(copies)
 }
 
+/// Returns which rows of one session repeat another, all of them compared.
+pub(crate) fn copies_in(view: &View<'_>, heads: &[RowHead]) -> Result<HashSet<i64>> {
+    copies(view, &candidates(heads, |_| true))
+}
+
 fn rank(state: RowState) -> u8 {
     match (state.visible(), state.active) {
         (true, true) => 2,

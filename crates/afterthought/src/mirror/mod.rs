@@ -21,6 +21,8 @@ pub use note::Note;
 pub use pace::Pace;
 pub use verify::{Depth, Drift, Verdict, verify};
 
+pub(crate) use copies::copies_in;
+
 use crate::archive::Archive;
 use crate::error::{Error, ErrorKind, Result};
 use crate::index::{Folder, Store};

@@ -161,7 +161,8 @@ impl Syncer {
         let is_other_file = known.as_ref().is_some_and(|note| !note.stamp.same_file(&stamp));
         let level = if is_other_file { Level::Deep } else { level };
         let due = known.as_ref().is_none_or(|note| note.comparison_due(now_ms()));
-        let is_changed = known.as_ref().is_none_or(|note| note.stamp != stamp);
+        // A look at new rows alone took note of the stamp, and left open what the others say.
+        let is_changed = known.as_ref().is_none_or(|note| note.stamp != stamp || !note.full);
         let full = level != Level::Quick || !snapshot.checkpoint().complete || due;
         // Of files that nobody wrote to, what was compared once is known.
         let is_compared = known.as_ref().is_some_and(|note| note.full);

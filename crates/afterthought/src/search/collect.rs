@@ -383,7 +383,7 @@ pub(super) fn collect(
 ) -> Result<Collected> {
     let segments = 0..snapshot.searcher().segment_readers().len();
     let scans = segments.map(|segment| Scan::of(snapshot, ranked, filter, segment)).collect::<Result<_>>()?;
-    let passes = Passes { scans, ranked, deadline, threads: threads(ranked)? };
+    let passes = Passes { scans, ranked, deadline, threads: threads(std::slice::from_ref(ranked))? };
     let tally = passes.first(&gathered, watch, work)?;
     let coverage = tally.coverage.best;
     let Tally { total, watch: counted, evidence, mut candidates, kept, .. } = tally;
@@ -483,10 +483,11 @@ impl Passes<'_> {
     }
 }
 
-/// Returns how many threads are worth it.
-fn threads(ranked: &Ranked<'_>) -> Result<usize> {
+/// Returns how many threads are worth it to search these archives.
+pub(super) fn threads(archives: &[Ranked<'_>]) -> Result<usize> {
     let threads = std::thread::available_parallelism().map_or(1, usize::from).min(SEARCH_THREADS_MAX);
-    Ok(if ranked.postings()? < SHARED_POSTINGS_MIN { 1 } else { threads })
+    let postings: u64 = archives.iter().map(Ranked::postings).sum::<Result<_>>()?;
+    Ok(if postings < SHARED_POSTINGS_MIN { 1 } else { threads })
 }
 
 /// Some blocks of one segment.

@@ -13,7 +13,7 @@ use crate::limits::{
 use crate::model::Warning;
 use crate::query::{Query, parse};
 
-use super::collect::{Ranked, Watch, collect};
+use super::collect::{Ranked, Watch, collect, threads};
 use super::cursor::{Place, request_hash};
 use super::deadline::Deadline;
 use super::diagnosis::{Outcome, diagnose};
@@ -28,6 +28,7 @@ use super::order::Key;
 use super::page::{Confidence, Count, Hit, IndexView, Page};
 use super::plan::{Plan, Reading};
 use super::request::SearchRequest;
+use super::threads::share_out;
 
 /// Answers a request from the snapshots of one archive or several, `None` for one that is left out: ranked as if
 /// all stood in one. Fails on a request out of bounds, at the deadline or when nobody waits, and when a message
@@ -266,12 +267,25 @@ fn collect_all(
     work: &mut Work,
 ) -> Result<(Filled, Vec<Found>)> {
     let Asked { request, ref from, deadline, .. } = *asked;
-    let mut filled = Filled::default();
-    let mut page = Vec::new();
-    for ((snapshot, ranked), filter) in asked.snapshots.iter().zip(ranked).zip(filters) {
-        let gathered = Gathered::new(snapshot, request, from.skip + request.limit, from.after)?;
+    let archives: Vec<usize> = (0..ranked.len()).collect();
+    let collect_one = |at: &usize, (all, work): &mut (Vec<_>, Work)| {
+        let gathered = Gathered::new(asked.snapshots[*at], request, from.skip + request.limit, from.after)?;
         let mut watch = Watch { facets: FacetCounts::of(&request.facets), ..Watch::default() };
+        let (snapshot, ranked, filter) = (asked.snapshots[*at], &ranked[*at], &filters[*at]);
         let collected = collect(snapshot, ranked, filter, gathered, deadline, work, &mut watch)?;
+        all.push((*at, collected, watch));
+        Ok(())
+    };
+    let shares = share_out(&archives, threads(ranked)?, Default::default, collect_one)?;
+    let mut all = Vec::new();
+    for (of_share, work_of_share) in shares {
+        all.extend(of_share);
+        work.add(work_of_share);
+    }
+    // The order in which threads came to them is nobody's concern.
+    all.sort_unstable_by_key(|(at, ..)| *at);
+    let (mut filled, mut page) = (Filled::default(), Vec::new());
+    for ((_, collected, watch), snapshot) in all.into_iter().zip(&asked.snapshots) {
         page.extend(collected.found);
         filled.total += collected.total;
         filled.messages = collected.messages.map(|more| filled.messages.unwrap_or_default() + more);

@@ -1,0 +1,118 @@
+//! What stands in an index folder, by looking alone: generations and what they are for, and who holds a
+//! lock. Creates nothing, writes nothing, waits for nobody.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use crate::error::{Error, ErrorKind, Result};
+
+use super::folder::Folder;
+use super::store::generation_bytes;
+
+/// What stands in an index folder.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Survey {
+    /// The generations, in the order of their names.
+    pub generations: Vec<Generation>,
+    /// What others are doing there now.
+    pub at_work: Vec<Work>,
+}
+
+/// A generation on disk.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Generation {
+    /// Its folder.
+    pub path: PathBuf,
+    /// What it is for.
+    pub role: Role,
+    /// Its size, in bytes.
+    pub bytes: u64,
+}
+
+/// What a generation is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    /// It answers.
+    Live,
+    /// It is being built, or was left unfinished.
+    Staged,
+    /// It answered before, and is kept.
+    Previous,
+    /// Nothing: the next sync that prunes removes it.
+    Unused,
+}
+
+/// What a lock says that another process is doing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Work {
+    /// Writing the live generation.
+    Writing,
+    /// Building beside it.
+    Rebuilding,
+    /// Changing what generations there are.
+    Changing,
+}
+
+impl Folder {
+    /// Looks at what stands there; `None` where there is no folder. Fails if it cannot be read, or if a
+    /// pointer names no generation. A lock that nobody has is taken for an instant to tell.
+    pub fn survey(&self) -> Result<Option<Survey>> {
+        let entries = match fs::read_dir(self.path()) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            entries => entries.map_err(|error| self.unseen(error))?,
+        };
+        let (live, staged, previous) = (self.live()?, self.staged()?, self.previous()?);
+        let mut generations = Vec::new();
+        for entry in entries {
+            let path = entry.map_err(|error| self.unseen(error))?.path();
+            let name = path.file_name().unwrap_or_default().to_string_lossy();
+            if !path.is_dir() || name.strip_prefix('g').is_none_or(|number| number.parse::<u64>().is_err()) {
+                continue;
+            }
+            let is = |named: &Option<PathBuf>| named.as_ref() == Some(&path);
+            let role = match () {
+                () if is(&live) => Role::Live,
+                () if is(&staged) => Role::Staged,
+                () if is(&previous) => Role::Previous,
+                () => Role::Unused,
+            };
+            generations.push(Generation { role, bytes: generation_bytes(&path), path });
+        }
+        generations.sort_by(|a, b| a.path.cmp(&b.path));
+        let mut at_work = Vec::new();
+        let writer_lock = live.map(|live| live.join(".tantivy-writer.lock"));
+        for (lock, work) in [
+            (writer_lock, Work::Writing),
+            (Some(self.path().join("reindex.lock")), Work::Rebuilding),
+            (Some(self.path().join("lock")), Work::Changing),
+        ] {
+            if let Some(lock) = lock
+                && is_held(&lock).map_err(|error| self.unseen(error))?
+            {
+                at_work.push(work);
+            }
+        }
+        Ok(Some(Survey { generations, at_work }))
+    }
+
+    fn unseen(&self, error: io::Error) -> Error {
+        Error::new(ErrorKind::IndexUnavailable, "look at index", self.path().display())
+            .because(error)
+            .hint("check the folder's permissions, or name another with --index")
+    }
+}
+
+/// Tells whether another process holds a lock. A lock for readers is asked for: it is refused where a
+/// writer has the file, and two who look do not take each other for one.
+fn is_held(lock: &Path) -> io::Result<bool> {
+    let file = match fs::File::open(lock) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
+        file => file?,
+    };
+    match file.try_lock_shared() {
+        Ok(()) => Ok(false),
+        Err(fs::TryLockError::WouldBlock) => Ok(true),
+        Err(fs::TryLockError::Error(error)) => Err(error),
+    }
+}

@@ -1,0 +1,180 @@
+//! `aft doctor`: looks at everything that an answer rests on, says what is wrong and what to do. Changes
+//! nothing: it writes no file, creates no folder and takes no lock for longer than a look.
+
+mod archive;
+mod index;
+mod place;
+mod settings;
+mod text;
+
+use std::path::{Path, PathBuf};
+
+use afterthought::archive::sqlite_version;
+use afterthought::index::FORMAT;
+use afterthought::text::FINGERPRINT;
+use afterthought::{Error, Options};
+use serde::Serialize;
+
+use crate::args::{self, DoctorFormat, Global};
+use crate::config::settings_of;
+use crate::fail::{EXIT_DRIFT, Failure, exit_code};
+use crate::profiles::{all_beside, named_in};
+use crate::search::flags;
+use crate::stdout::{print_json, print_text};
+
+/// How a thing is; the worst first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+enum State {
+    /// It does not work.
+    Fault,
+    /// It works, and somebody should know.
+    Warning,
+    Ok,
+}
+
+/// One thing that was looked at.
+#[derive(Debug, Serialize)]
+struct Check {
+    name: &'static str,
+    state: State,
+    finding: String,
+    next: Option<String>,
+    /// What the command exits with for it.
+    #[serde(skip)]
+    code: u8,
+}
+
+impl Check {
+    fn ok(name: &'static str, finding: impl Into<String>) -> Self {
+        Self { name, state: State::Ok, finding: finding.into(), next: None, code: 0 }
+    }
+
+    fn warning(name: &'static str, finding: impl Into<String>, next: impl Into<String>) -> Self {
+        Self { state: State::Warning, next: Some(next.into()), ..Self::ok(name, finding) }
+    }
+
+    fn fault(name: &'static str, finding: impl Into<String>, next: impl Into<String>, code: u8) -> Self {
+        Self { state: State::Fault, code, ..Self::warning(name, finding, next) }
+    }
+
+    /// Says what the library refused.
+    fn refused(name: &'static str, error: &Error, flags: &str) -> Self {
+        let next = error.next_step().unwrap_or("look at what the system says of it");
+        // The library knows the command, and not whom it was asked about.
+        let next = next.replacen("run: aft ", &format!("run: aft{flags} "), 1);
+        Self::fault(name, error.to_string(), next, exit_code(error.kind()))
+    }
+}
+
+/// One archive and what was found of it.
+#[derive(Debug, Serialize)]
+struct Examined {
+    name: Option<String>,
+    archive: String,
+    index_folder: Option<String>,
+    state: State,
+    checks: Vec<Check>,
+}
+
+/// All that was found.
+#[derive(Debug, Serialize)]
+struct Report {
+    schema_version: u32,
+    aft: &'static str,
+    sqlite: &'static str,
+    index_format: u32,
+    analysis: &'static str,
+    deep: bool,
+    state: State,
+    checks: Vec<Check>,
+    archives: Vec<Examined>,
+}
+
+/// An archive to examine.
+struct Subject {
+    name: Option<String>,
+    path: PathBuf,
+    /// What the next command needs to reach the same place.
+    flags: String,
+}
+
+pub(crate) fn run(global: &Global, args: &args::Doctor) -> Result<u8, Failure> {
+    let (configuration, file) = settings::configuration();
+    let named = all_beside(file.named_archives());
+    let profile = global.profile.as_deref().map(|name| named_in(&named, name)).transpose()?;
+    let [archive, index] = settings_of(global, &file, profile.as_ref())?;
+    let subjects: Vec<Subject> = if args.all {
+        let flags_of = |name: &str| flags(global, Some(name));
+        let subject = |one: crate::profiles::Named| Subject {
+            flags: flags_of(&one.name),
+            name: Some(one.name),
+            path: one.archive,
+        };
+        named.into_iter().map(subject).collect()
+    } else {
+        vec![Subject { name: global.profile.clone(), path: archive.value, flags: flags(global, None) }]
+    };
+    let mut archives: Vec<Examined> =
+        subjects.iter().map(|subject| examine(global, subject, &index.value, args.deep)).collect();
+    let checks = sorted(vec![configuration, settings::indexes(&index.value, &archives)]);
+    // What is wrong is read first.
+    archives.sort_by_key(|archive| archive.state);
+    let code = code(&checks, &archives);
+    let states = checks.iter().map(|check| check.state).chain(archives.iter().map(|archive| archive.state));
+    let report = Report {
+        schema_version: 1,
+        aft: env!("CARGO_PKG_VERSION"),
+        sqlite: sqlite_version(),
+        index_format: FORMAT,
+        analysis: FINGERPRINT,
+        deep: args.deep,
+        state: states.min().unwrap_or(State::Ok),
+        checks,
+        archives,
+    };
+    if global.json || args.format == DoctorFormat::Json {
+        print_json(&report)?;
+    } else {
+        print_text(&text::of(&report))?;
+    }
+    Ok(code)
+}
+
+fn examine(global: &Global, subject: &Subject, index_root: &Path, deep: bool) -> Examined {
+    let options = Options { allow_copy: global.allow_copy, ..Options::new(&subject.path, index_root) };
+    let (mut checks, archive) = archive::checks(&options, &subject.flags, deep);
+    let mut index_folder = None;
+    if let Some(archive) = archive {
+        let folder = afterthought::index::Folder::of(index_root, archive.path());
+        checks.extend(index::checks(&archive, &folder, &subject.flags, deep));
+        index_folder = Some(folder.path().display().to_string());
+    }
+    let checks = sorted(checks);
+    Examined {
+        name: subject.name.clone(),
+        archive: subject.path.display().to_string(),
+        index_folder,
+        state: checks.first().map_or(State::Ok, |check| check.state),
+        checks,
+    }
+}
+
+/// Puts what is wrong first, and leaves the rest as it was looked at.
+fn sorted(mut checks: Vec<Check>) -> Vec<Check> {
+    checks.sort_by_key(|check| check.state);
+    checks
+}
+
+/// Returns what the command exits with: what is wrong with the settings, or with the one archive; of
+/// several, that something is.
+fn code(checks: &[Check], archives: &[Examined]) -> u8 {
+    let fault_of = |checks: &[Check]| checks.iter().map(|check| check.code).find(|code| *code > 0);
+    let faults: Vec<u8> = archives.iter().filter_map(|archive| fault_of(&archive.checks)).collect();
+    match (fault_of(checks), faults.as_slice(), archives.len()) {
+        (Some(code), ..) => code,
+        (None, [], _) => 0,
+        (None, [code, ..], 1) => *code,
+        _ => EXIT_DRIFT,
+    }
+}
