@@ -156,6 +156,11 @@ pub const REINDEX_ROWS_PER_S_ASSUMED: f64 = 5_000.0;
 pub const REINDEX_INDEX_PERCENT_ASSUMED: u64 = 60;
 /// A rebuild may need so many times the size of its index meanwhile: the last merge writes it once more.
 pub const REINDEX_ROOM: u64 = 2;
+/// Longest wait for a lock that another process holds for a moment, in milliseconds: to change pointers, or
+/// to open segments.
+pub const LOCK_WAIT_MS_MAX: u64 = 10_000;
+/// Time between two looks at such a lock, in milliseconds.
+pub const LOCK_POLL_MS: u64 = 10;
 /// Jobs whose reports are kept, the latest ones.
 pub const JOBS_KEPT_MAX: usize = 16;
 /// Words that an audit shows.

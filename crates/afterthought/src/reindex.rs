@@ -2,6 +2,7 @@
 //! and follows the archive meanwhile; nothing that fails here touches it.
 
 use std::fs::File;
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
@@ -178,6 +179,12 @@ impl Reindex {
             }
         }
         Ok(Outcome::Drifted(last))
+    }
+
+    /// Returns the generation that is being built. Once it is the live one, it was proven and swapped in.
+    #[must_use]
+    pub fn generation(&self) -> &Path {
+        self.store.path()
     }
 
     /// Asks a run to commit what it has and end.

@@ -60,10 +60,16 @@ impl Archive {
                 .because(error)
                 .hint("give its path with --archive, or try: aft demo")
         })?;
-        if path.is_dir() {
+        if !path.is_file() {
+            // Opening a pipe would wait for who writes into it.
+            let (what, hint) = if path.is_dir() {
+                ("it is a folder", "give the path of the state.db inside it")
+            } else {
+                ("it is no regular file", "give the path of an agent's state.db with --archive")
+            };
             return Err(Error::new(ErrorKind::ArchiveUnrecognized, "open archive", path.display())
-                .because("it is a folder")
-                .hint("give the path of the state.db inside it"));
+                .because(what)
+                .hint(hint));
         }
         let copy_bytes_max = if allow_copy { u64::MAX } else { ARCHIVE_COPY_BYTES_MAX };
         Ok(Self {
@@ -101,7 +107,9 @@ impl Archive {
     /// Takes the stamp of the archive's files.
     pub fn stamp(&self) -> Result<Stamp> {
         Stamp::take(&self.path).map_err(|error| {
-            Error::new(ErrorKind::ArchiveUnavailable, "read archive", self.path.display()).because(error)
+            Error::new(ErrorKind::ArchiveUnavailable, "read archive", self.path.display())
+                .because(error)
+                .hint("check that the file is there, and the permissions of it and its folder")
         })
     }
 
@@ -153,10 +161,8 @@ impl Archive {
         if let Some((_, columns)) = last.as_ref().filter(|(schema, _)| *schema == opened.schema) {
             // Views are the connection's own.
             if !columns.views.is_empty() {
-                layout::lay(&opened.connection, &columns.views).map_err(|error| {
-                    Error::new(ErrorKind::ArchiveUnavailable, "read archive", self.path.display())
-                        .because(error)
-                })?;
+                layout::lay(&opened.connection, &columns.views)
+                    .map_err(|error| open::unread("read archive", &self.path, error))?;
             }
             return Ok(Arc::clone(columns));
         }

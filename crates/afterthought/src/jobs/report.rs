@@ -77,7 +77,7 @@ pub struct Entry {
     pub mb_per_s: Option<f64>,
     /// What differed, counted by how.
     pub drift: Option<BTreeMap<String, u64>>,
-    /// The new generation.
+    /// The new generation, also while it is being built.
     pub index_folder: Option<String>,
     /// Its size, in bytes.
     pub index_bytes: Option<u64>,
@@ -125,6 +125,15 @@ impl Entry {
                 self.state = if is_there { State::Failed } else { State::Missing };
             }
         }
+    }
+
+    /// Takes note that its new generation answers, from what it holds: who built it was killed before it could
+    /// say more.
+    pub(super) fn swapped(&mut self, rows: u64, index_bytes: u64, previous_folder: Option<String>) {
+        self.state = State::Done;
+        self.rows = Some(rows);
+        self.index_bytes = Some(index_bytes);
+        self.previous_folder = previous_folder;
     }
 
     #[expect(clippy::cast_precision_loss, reason = "rates")]
