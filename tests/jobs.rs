@@ -15,7 +15,7 @@ use std::time::{Duration, Instant, SystemTime};
 
 use afterthought::index::Folder;
 use afterthought::jobs::{Job, Settings, Target, Which};
-use afterthought::limits::WRITER_BYTES_MAX;
+use afterthought::limits::{REBUILD_BESIDE_BYTES, WRITER_BYTES_MAX};
 use afterthought::search::IndexState;
 use afterthought::{Depth, Engine, Freshness, Level, Opening, Options, Pace, Reindex, SearchRequest};
 use afterthought_tests::{Fixture, Ran, aft, ids, root, run, search, setting, sync};
@@ -456,9 +456,9 @@ fn a_manifest_names_archives_and_their_names() {
         let ran = fleet.run(&[], &flags);
         assert!(ran.code == 2 && ran.stderr.contains(says), "{text}: {ran:?}");
     }
-    let cramped = fleet.run(&["a", "b"], &["--jobs", "4", "--memory", "40"]);
-    assert!(cramped.code == 2 && cramped.stderr.contains("75 MB"), "{cramped:?}");
-    answer("reindex-job", &fleet.run(&["a", "b"], &["--jobs", "2", "--memory", "40"]), 0);
+    let cramped = fleet.run(&["a", "b"], &["--jobs", "4", "--memory", "400"]);
+    assert!(cramped.code == 2 && cramped.stderr.contains("715 MB"), "{cramped:?}");
+    answer("reindex-job", &fleet.run(&["a", "b"], &["--jobs", "2", "--memory", "400"]), 0);
 }
 
 #[test]
@@ -480,7 +480,7 @@ fn one_process_runs_a_job() {
         index_root: fleet.index(),
         allow_copy: false,
         workers: 1,
-        memory_bytes: WRITER_BYTES_MAX,
+        memory_bytes: WRITER_BYTES_MAX + REBUILD_BESIDE_BYTES,
         pace: Pace::default(),
     };
     let target = Target::new(&fleet.archive("a"), None).expect("a path");

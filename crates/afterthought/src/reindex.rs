@@ -68,7 +68,7 @@ pub struct RolledBack {
 /// another version, or as locked while another process rebuilds there; then the live one stays. Costs one
 /// pass over its files.
 pub fn roll_back(options: &Options) -> Result<RolledBack> {
-    let archive = Archive::at(&options.archive, options.allow_copy)?;
+    let archive = options.archive()?;
     let folder = options.folder(&archive);
     if folder.previous()?.is_none() {
         return Err(folder.nothing_previous());
@@ -139,7 +139,7 @@ impl Reindex {
 
     /// The same with a bound on its memory and its pace.
     pub fn within(options: &Options, means: &Means) -> Result<Self> {
-        let archive = Archive::at(&options.archive, options.allow_copy)?;
+        let archive = options.archive()?;
         archive.read(|_| Ok(()))?;
         let folder = options.folder(&archive);
         let lock = folder.lock_stage()?;

@@ -2,11 +2,11 @@
 
 use std::path::PathBuf;
 
-use afterthought::ErrorKind;
+use afterthought::{Error, ErrorKind};
 use afterthought_hermes::{Config, profiles_below};
 
 use crate::args::Global;
-use crate::config::{default_archive, named_archives, settings};
+use crate::config::{default_archive, named_archives, settings, where_names_stand};
 use crate::fail::{Failure, quoted};
 
 /// An archive and its name.
@@ -14,19 +14,20 @@ use crate::fail::{Failure, quoted};
 pub(crate) struct Named {
     pub(crate) name: String,
     pub(crate) archive: PathBuf,
+    /// How it is laid out, where the configuration file says so: a name, or the path of a file.
+    pub(crate) layout: Option<PathBuf>,
 }
 
 /// Returns every archive that has a name, in the order of names: the configuration file's, and the agent's
 /// profiles, of which one whose name the file has too is left out. Profiles without an archive are none.
 pub(crate) fn all() -> Result<Vec<Named>, Failure> {
-    let mut all: Vec<Named> =
-        named_archives()?.into_iter().map(|(name, archive)| Named { name, archive }).collect();
+    let mut all = named_archives()?;
     let agent = default_archive().map(|archive| profiles_below(&Config::of_archive(archive, "").root));
     // Who has no home has no agent in it; the names of the file stand all the same.
     for (name, archive) in agent.unwrap_or_default() {
         let is_known = all.iter().any(|known| known.name == name || known.archive == archive);
         if archive.is_file() && !is_known {
-            all.push(Named { name, archive });
+            all.push(Named { name, archive, layout: None });
         }
     }
     all.sort_by(|a, b| a.name.cmp(&b.name));
@@ -34,14 +35,27 @@ pub(crate) fn all() -> Result<Vec<Named>, Failure> {
 }
 
 /// Returns the archive of a name. Fails with the names there are.
-pub(crate) fn named(name: &str) -> Result<PathBuf, Failure> {
+pub(crate) fn named(name: &str) -> Result<Named, Failure> {
     let all = all()?;
     if let Some(found) = all.iter().find(|known| known.name == name) {
-        return Ok(found.archive.clone());
+        return Ok(found.clone());
     }
     let names: Vec<&str> = all.iter().map(|known| known.name.as_str()).collect();
     let there = if names.is_empty() { "there are none".to_owned() } else { names.join(", ") };
-    Err(Failure::Usage(format!("there is no profile {}; profiles: {there}", quoted(name))))
+    let refused = Error::new(ErrorKind::Usage, "find profile", quoted(name))
+        .because(format!("there is none of that name; profiles: {there}"))
+        .hint(format!(
+            "name an archive in {}: {} = \"/path/to/state.db\"",
+            where_names_stand(),
+            toml_key(name)
+        ));
+    Err(refused.into())
+}
+
+/// Writes a name as a key of TOML.
+fn toml_key(name: &str) -> String {
+    let is_bare = |c: char| c.is_ascii_alphanumeric() || "-_".contains(c);
+    if !name.is_empty() && name.chars().all(is_bare) { name.to_owned() } else { format!("{name:?}") }
 }
 
 /// Says of what was not found that an id belongs to one archive, where there are others.

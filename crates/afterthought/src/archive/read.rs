@@ -206,8 +206,8 @@ impl<'a> View<'a> {
 
     /// Returns the name of the archive's layout: a file of `schema/layouts/`, or `hermes`.
     #[must_use]
-    pub fn layout(&self) -> &'static str {
-        self.columns.layout
+    pub fn layout(&self) -> &str {
+        &self.columns.layout
     }
 
     pub(super) fn all<T>(

@@ -8,7 +8,6 @@ use std::time::Instant;
 
 use parking_lot::Mutex;
 
-use crate::engine::Options;
 use crate::error::{Error, ErrorKind, Result};
 use crate::index::{Folder, Store};
 use crate::limits::STAGE_AGE_S_MAX;
@@ -78,11 +77,12 @@ impl Job {
             (Some(before), Which::All) if targets.is_empty() => again(before, |_| false),
             (_, Which::All) => Report::new(&job, targets),
         };
-        let names: HashMap<&str, &str> =
-            targets.iter().map(|target| (target.path.as_str(), target.name.as_str())).collect();
+        let targets: HashMap<&str, &Target> =
+            targets.iter().map(|target| (target.path.as_str(), target)).collect();
         for entry in &mut report.archives {
-            if let Some(name) = names.get(entry.path.as_str()) {
-                (*name).clone_into(&mut entry.name);
+            if let Some(target) = targets.get(entry.path.as_str()) {
+                entry.name.clone_from(&target.name);
+                entry.layout.clone_from(&target.layout);
             }
         }
         Ok(Self { journal, report, settings })
@@ -95,7 +95,7 @@ impl Job {
         journal.write(&report)?;
         let waiting = report.archives.iter().filter(|entry| !entry.state.is_final()).count();
         let workers = settings.workers.min(waiting).max(1);
-        let means = Means { writer_bytes: settings.memory_bytes / workers, pace: settings.pace.clone() };
+        let means = settings.means_of_each(workers);
         let broken = Mutex::new(None);
         let report = Mutex::new(report);
         let shared = Shared { journal: &journal, report, settings: &settings, means, stop, tell, broken };
@@ -143,8 +143,7 @@ impl Shared<'_> {
     }
 
     fn rebuild(&self, at: usize, entry: &Entry) -> Result<Outcome> {
-        let mut options = Options::new(&entry.path, &self.settings.index_root);
-        options.allow_copy = self.settings.allow_copy;
+        let options = self.settings.options(Path::new(&entry.path), entry.layout.as_deref())?;
         let reindex = Reindex::within(&options, &self.means)?;
         // Whatever happens after the swap, the journal tells the next run which generation this one built.
         self.change(at, |entry| entry.index_folder = Some(reindex.generation().display().to_string()));
@@ -196,7 +195,7 @@ fn again(mut report: Report, kept: impl Fn(State) -> bool) -> Report {
     for entry in &mut report.archives {
         entry.ran = false;
         if !kept(entry.state) {
-            *entry = Entry::waiting(&entry.name, &entry.path);
+            *entry = entry.again();
         }
     }
     report.ended_ms = None;
