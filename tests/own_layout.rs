@@ -4,7 +4,7 @@
 use std::fs;
 use std::path::PathBuf;
 
-use afterthought_tests::{Fixture, Ran, Trace, aft, run};
+use afterthought_tests::{Fixture, Ran, Trace, aft, root, run};
 use rusqlite::Connection;
 use serde_json::{Value, json};
 
@@ -66,6 +66,12 @@ fn a_schema_of_ones_own_is_read_followed_and_proven() {
         .execute("INSERT INTO line VALUES (3, 1, 'guest', 'a comet', NULL, 1767323047)", [])
         .expect("a line");
     assert_eq!(own.found("comet")[0]["message_id"], 6);
+}
+
+#[test]
+fn the_layout_of_these_tests_is_the_one_that_is_explained() {
+    let told = fs::read_to_string(root().join("schema/layouts/README.md")).expect("the explanation");
+    assert!(told.contains(&format!("```toml\n{LAYOUT}```")));
 }
 
 #[test]
