@@ -25,8 +25,8 @@ import urllib.request
 from pathlib import Path
 
 LAYOUTS = Path(__file__).parent.parent / "tests" / "layouts"
-# Rows of the smallest and the largest archive.
-ROWS = (300, 20_000)
+# Rows of the smallest archive.
+ROWS_MIN = 300
 WORDS = "the harbor lantern holds a chart of every quay and pier where the tide table was read twice".split()
 # What is written into the archive that is served, and never taken back.
 SEQUENCE = "sequoiadendron"
@@ -37,6 +37,7 @@ def arguments():
     parser.add_argument("aft", type=Path)
     parser.add_argument("--kills", type=int, default=50)
     parser.add_argument("--archives", type=int, default=20)
+    parser.add_argument("--rows", type=int, default=20_000, help="of the largest archive")
     parser.add_argument("--memory", type=int, default=600, help="MB")
     parser.add_argument("--seed", type=int, default=1)
     return parser.parse_args()
@@ -49,22 +50,21 @@ class Fleet:
         self.home, self.aft_path, self.memory = Path(home), given.aft.resolve(), given.memory
         self.index, self.manifest = self.home / "index", self.home / "jobs.toml"
         self.random = random.Random(given.seed)
-        self.paths, self.rows = {}, {}
-        self.write(max(given.archives, 8))
+        self.paths, self.folders = {}, {}
+        self.write(max(given.archives, 8), given.rows)
 
-    def write(self, count):
+    def write(self, count, large):
         writers = [self.corpus(schema, shape) for schema in ("v22", "v6", "v11", "v30") for shape in "ab"]
         writers += [self.openai_agents, self.llm, self.llm_responses]
-        small, large = ROWS
         for number in range(count):
-            rows = round(small * (large / small) ** (number / (count - 1)))
+            rows = round(ROWS_MIN * (large / ROWS_MIN) ** (number / (count - 1)))
             # The largest is the one that is served and written to.
             write = writers[(count - 1 - number) % len(writers)]
             name = f"a{number:02}"
             path = self.home / name / "state.db"
             path.parent.mkdir()
             write(path, rows)
-            self.paths[name], self.rows[name] = path, rows
+            self.paths[name] = path
         names = list(self.paths)
         self.served = names[-1]
         self.damaged, self.missing, self.held, self.sealed = self.random.sample(names[count // 3 : -1], 4)
@@ -138,7 +138,19 @@ class Fleet:
 
     def folder(self, name):
         """The folder of an archive's index, which is there."""
-        return Path(self.aft("status", name=name)["index_folder"]).parent
+        if name not in self.folders:
+            self.folders[name] = Path(self.aft("status", name=name)["index_folder"]).parent
+        return self.folders[name]
+
+    def live(self, name):
+        folder = self.folder(name)
+        return str(folder / (folder / "current").read_text().strip())
+
+    def finish(self):
+        """Runs the job to its end, in which all succeed that can."""
+        ran = subprocess.run(self.job(), capture_output=True, text=True)
+        assert ran.returncode == 7, (ran.returncode, ran.stdout, ran.stderr)
+        return json.loads(ran.stdout)
 
     def journal(self):
         journals = list((self.index / "jobs").glob("*.json"))
@@ -281,10 +293,10 @@ def killed(fleet, took, figures):
     figures["answers"] += readers.answers
     figures["slowest_answer_s"] = max(figures["slowest_answer_s"], round(readers.slowest, 2))
     journal = fleet.journal()
-    live = {name: fleet.aft("status", name=name)["index_folder"] for name in fleet.sound}
+    live = {name: fleet.live(name) for name in fleet.sound}
     for name in fleet.sound:
         fleet.is_proven(name)
-    report = fleet.aft("reindex", *fleet.job()[fleet.job().index("reindex") + 1 :], codes=(7,))
+    report = fleet.finish()
     entries = {entry["name"]: entry for entry in report["archives"]}
     assert all(entries[name]["state"] == "done" for name in fleet.sound), report
     if journal["ended_ms"] is not None:
@@ -297,7 +309,7 @@ def killed(fleet, took, figures):
         entry = entries[name]
         assert entry["ran"] == (name not in swapped), (name, entry, journal)
         if name in swapped:
-            assert entry["index_folder"] == live[name] == str(fleet.aft("status", name=name)["index_folder"]), entry
+            assert entry["index_folder"] == live[name] == fleet.live(name), entry
         elif entry["rows_written"] < entry["rows"]:
             figures["gone_on_with"] += 1
     figures["done_before"] += len(swapped)
@@ -331,7 +343,7 @@ def main():
             figures = measured(fleet)
             print(json.dumps(figures), flush=True)
             began = time.monotonic()
-            fleet.aft("reindex", *fleet.job()[fleet.job().index("reindex") + 1 :], codes=(7,))
+            fleet.finish()
             took = time.monotonic() - began
             names = ["cut_short", "done_before", "swapped_and_not_written_down", "gone_on_with", "rollbacks"]
             figures |= dict.fromkeys([*names, "rollbacks_killed"], 0)
