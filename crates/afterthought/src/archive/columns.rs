@@ -101,7 +101,7 @@ impl Columns {
         if let Some(Layout(layout)) = given {
             return match layout.lacks(connection).map_err(read)? {
                 None => Self::of_layout(connection, path, layout),
-                Some(what) => Err(unmapped(path, layout, format!("it needs {what}"))),
+                Some(what) => Err(unmapped(path, layout, &format!("it needs {what}"))),
             };
         }
         let hermes = Tables { layout: HERMES.to_owned(), schema: "main", views: Vec::new(), stride: None };
@@ -122,9 +122,9 @@ impl Columns {
     fn of_layout(connection: &Connection, path: &Path, layout: &Mapping) -> Result<Self> {
         let views = layout.views(connection).map_err(|refusal| match refusal {
             Refusal::Sqlite(error) => unread("read archive", path, error),
-            Refusal::Layout(why) => unmapped(path, layout, why),
+            Refusal::Layout(why) => unmapped(path, layout, &why),
         })?;
-        layout::lay(connection, &views).map_err(|error| unmapped(path, layout, error.to_string()))?;
+        layout::lay(connection, &views).map_err(|error| unmapped(path, layout, &error.to_string()))?;
         let (layout, stride) = (layout.name.clone(), Some(*layout.stride.get_ref()));
         Self::of_tables(connection, path, Tables { layout, schema: "temp", views: views.into(), stride })
     }
@@ -249,7 +249,7 @@ fn table(
 }
 
 /// Says why a layout does not fit a file.
-fn unmapped(path: &Path, layout: &Mapping, why: String) -> Error {
+fn unmapped(path: &Path, layout: &Mapping, why: &str) -> Error {
     let hint = if layout.file.is_some() {
         "mend the layout's file, or give another archive"
     } else {

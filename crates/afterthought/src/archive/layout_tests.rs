@@ -155,5 +155,5 @@ fn a_file_of_an_older_version_is_read_by_what_it_has() {
     let columns = Columns::of(&connection, Path::new("file"), None).expect("a known layout");
     let count: i64 =
         connection.query_row("SELECT count(*) FROM messages", [], |row| row.get(0)).expect("a count");
-    assert_eq!((columns.layout, count), ("llm-responses", 4));
+    assert_eq!((columns.layout.as_str(), count), ("llm-responses", 4));
 }
