@@ -11,7 +11,7 @@ use parking_lot::Mutex;
 use serde::Serialize;
 use xxhash_rust::xxh3::xxh3_64;
 
-use crate::archive::{Archive, Stamp};
+use crate::archive::{Archive, Layout, Stamp};
 use crate::audit::{Audit, WordAudit, audit, routes};
 use crate::context::{Context, ContextPage, ContextQuery, Entry, slice_range};
 use crate::error::{Error, ErrorKind, Result};
@@ -38,6 +38,8 @@ pub struct Options {
     pub readers: usize,
     /// Copy an archive of any size where it cannot be read in place.
     pub allow_copy: bool,
+    /// How the archive is laid out, where that is not left to its tables.
+    pub layout: Option<Layout>,
     /// The name by which hits say which archive they stand in; `default` unless somebody gives one.
     pub name: String,
     /// What to do about the index.
@@ -68,11 +70,17 @@ impl Options {
             index_root: index_root.into(),
             readers: READERS_DEFAULT,
             allow_copy: false,
+            layout: None,
             name: "default".to_owned(),
             index: Opening::Ensure,
             user: None,
             storage: Arc::new(Disk),
         }
+    }
+
+    /// Names the archive, and how it is laid out. Fails if no file is there.
+    pub fn archive(&self) -> Result<Archive> {
+        Ok(Archive::at(&self.archive, self.allow_copy)?.laid_out(self.layout.clone()))
     }
 
     /// Names the folder of the archive's index.
@@ -152,7 +160,7 @@ impl Engine {
     /// Opens an archive and its index. Fails if the archive is not there or not an agent's, or if
     /// the index cannot be used; see [`Opening`].
     pub fn open(options: &Options) -> Result<Self> {
-        let archive = Archive::at(&options.archive, options.allow_copy)?;
+        let archive = options.archive()?;
         let folder = options.folder(&archive);
         let found = Store::open(&folder);
         // An archive that cannot be read is said before an index is made for it. One that is what a check
@@ -728,8 +736,8 @@ pub struct Status {
     pub archive: String,
     /// Its size with its log, in bytes.
     pub archive_bytes: u64,
-    /// How it is laid out: `hermes`, or a file of `schema/layouts/`.
-    pub layout: &'static str,
+    /// How it is laid out: `hermes`, or the name of a layout.
+    pub layout: String,
     /// The live generation of the index.
     pub index_folder: String,
     /// Its size, in bytes.

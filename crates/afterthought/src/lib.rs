@@ -39,6 +39,7 @@ pub mod search;
 pub mod text;
 pub mod time;
 
+pub use archive::Layout;
 pub use audit::{Audit, ThoughtWord, WordAudit};
 pub use context::{Context, ContextHit, ContextPage, ContextQuery, Entry, slice_bounds};
 pub use engine::{Engine, MessageView, Opening, Options, SessionHits, SessionMessages, Shown, Status};

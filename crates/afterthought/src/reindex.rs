@@ -2,6 +2,7 @@
 //! and follows the archive meanwhile; nothing that fails here touches it.
 
 use std::fs::File;
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
@@ -67,7 +68,7 @@ pub struct RolledBack {
 /// another version, or as locked while another process rebuilds there; then the live one stays. Costs one
 /// pass over its files.
 pub fn roll_back(options: &Options) -> Result<RolledBack> {
-    let archive = Archive::at(&options.archive, options.allow_copy)?;
+    let archive = options.archive()?;
     let folder = options.folder(&archive);
     if folder.previous()?.is_none() {
         return Err(folder.nothing_previous());
@@ -138,7 +139,7 @@ impl Reindex {
 
     /// The same with a bound on its memory and its pace.
     pub fn within(options: &Options, means: &Means) -> Result<Self> {
-        let archive = Archive::at(&options.archive, options.allow_copy)?;
+        let archive = options.archive()?;
         archive.read(|_| Ok(()))?;
         let folder = options.folder(&archive);
         let lock = folder.lock_stage()?;
@@ -178,6 +179,12 @@ impl Reindex {
             }
         }
         Ok(Outcome::Drifted(last))
+    }
+
+    /// Returns the generation that is being built. Once it is the live one, it was proven and swapped in.
+    #[must_use]
+    pub fn generation(&self) -> &Path {
+        self.store.path()
     }
 
     /// Asks a run to commit what it has and end.

@@ -50,6 +50,10 @@ pub(crate) struct Global {
         display_order = 100
     )]
     pub(crate) profile: Option<String>,
+    /// How the archive is laid out: llm, llm-responses, openai-agents, or the file of a layout of your own
+    /// (schema/layouts/README.md) [env: AFTERTHOUGHT_LAYOUT] [default: recognised by its tables]
+    #[arg(long, value_name = "NAME|FILE", global = true, help_heading = GLOBAL, display_order = 100)]
+    pub(crate) layout: Option<PathBuf>,
     /// Folder for indexes [env: AFTERTHOUGHT_INDEX] [default: the user's data folder, such as
     /// ~/.local/share/afterthought]
     #[arg(long, value_name = "DIR", global = true, help_heading = GLOBAL, display_order = 100)]
@@ -330,8 +334,8 @@ pub(crate) struct Reindex {
     /// Every archive that has a name: those of the configuration file, and the profiles of the agent
     #[arg(long, conflicts_with_all = ["archive", "profile", "manifest"])]
     pub(crate) all: bool,
-    /// The archives that a TOML file lists: an archive table for each with path = "…", and name = "…" where reports
-    /// should call it so; relative paths start at the file's folder
+    /// The archives that a TOML file lists: an archive table for each with path = "…", name = "…" where reports
+    /// should call it so, and layout = "…" where its tables do not say it; relative paths start at the file's folder
     #[arg(long, value_name = "FILE", conflicts_with_all = ["archive", "profile"])]
     pub(crate) manifest: Option<PathBuf>,
     /// Only those that are not done since the last job of these archives; named none, of the last job
@@ -347,8 +351,8 @@ pub(crate) struct Reindex {
     /// Archives at a time [default: half of the cores, 4 at most]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=64))]
     pub(crate) jobs: Option<u16>,
-    /// Memory of the writers, shared by all at a time, in MB; some is used beside it [default: 320 for
-    /// each at a time]
+    /// Memory of all of it, shared by those at a time, in MB, 179 for each at least; archives of more than some
+    /// hundred thousand rows take more [default: 495 for each at a time]
     #[arg(long, value_name = "MB", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) memory: Option<u32>,
     /// Read at most so much text from archives, all together, in MB a second [default: no bound]

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use afterthought::{Error, ErrorKind};
 use etcetera::BaseStrategy;
@@ -11,18 +11,38 @@ use serde_json::json;
 
 use crate::args::Global;
 use crate::fail::Failure;
-use crate::profiles;
+use crate::profiles::{self, Named};
 use crate::stdout::{print_json, print_text};
+
+/// The variable that says how the archive is laid out.
+pub(crate) const LAYOUT: &str = "AFTERTHOUGHT_LAYOUT";
 
 /// The configuration file, `afterthought/config.toml` in the user's configuration folder.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct File {
     archive: Option<PathBuf>,
+    /// How that archive is laid out.
+    layout: Option<PathBuf>,
     index: Option<PathBuf>,
     /// Archives by the name that `--profile` takes.
     #[serde(default)]
-    archives: BTreeMap<String, PathBuf>,
+    archives: BTreeMap<String, Listed>,
+}
+
+/// An archive that has a name: its path, or a table with its layout too.
+#[derive(Debug, Deserialize)]
+#[serde(untagged, expecting = "a path, or a table with path and layout")]
+enum Listed {
+    Path(PathBuf),
+    Table(Table),
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Table {
+    path: PathBuf,
+    layout: Option<PathBuf>,
 }
 
 /// Where a value comes from.
@@ -59,14 +79,15 @@ pub(crate) fn settings(global: &Global) -> Result<[Setting; 2], Failure> {
     settings_of(global, &file, profile.as_ref())
 }
 
-/// Returns the same by what a file says, and by the archive of the profile that was named.
+/// Returns the same by what a file says, and by the profile that was named.
 pub(crate) fn settings_of(
     global: &Global,
     file: &File,
-    profile: Option<&PathBuf>,
+    profile: Option<&Named>,
 ) -> Result<[Setting; 2], Failure> {
     let (archive, index) = (file.archive.clone(), file.index.clone());
-    let archive = match first(profile.or(global.archive.as_ref()), "AFTERTHOUGHT_ARCHIVE", archive) {
+    let asked = profile.map(|named| &named.archive).or(global.archive.as_ref());
+    let archive = match first(asked, "AFTERTHOUGHT_ARCHIVE", archive) {
         Some(found) => found,
         None => (default_archive()?, Origin::Default),
     };
@@ -81,7 +102,30 @@ pub(crate) fn settings_of(
     }))
 }
 
-fn first(flag: Option<&PathBuf>, variable: &str, file: Option<PathBuf>) -> Option<(PathBuf, Origin)> {
+/// Returns how the archive is laid out, where that is said: a name, or the path of a file. What the
+/// configuration file says is of the archive that it stands beside.
+pub(crate) fn layout(global: &Global) -> Result<Option<Setting>, Failure> {
+    let file = read_file()?;
+    let profile = global.profile.as_deref().map(profiles::named).transpose()?;
+    Ok(layout_of(global, &file, profile.as_ref()))
+}
+
+/// Returns the same by what a file says, and by the profile that was named.
+pub(crate) fn layout_of(global: &Global, file: &File, profile: Option<&Named>) -> Option<Setting> {
+    let file = match profile {
+        Some(named) => named.layout.clone(),
+        None if first(global.archive.as_ref(), "AFTERTHOUGHT_ARCHIVE", None).is_some() => None,
+        None => file.layout.as_deref().map(at_home),
+    };
+    let found = first(global.layout.as_ref(), LAYOUT, file);
+    found.map(|(value, origin)| Setting { name: "layout", value, origin })
+}
+
+pub(crate) fn first(
+    flag: Option<&PathBuf>,
+    variable: &str,
+    file: Option<PathBuf>,
+) -> Option<(PathBuf, Origin)> {
     let environment = std::env::var_os(variable).filter(|value| !value.is_empty()).map(PathBuf::from);
     let flag = flag.map(|path| (path.clone(), Origin::Flag));
     flag.or(environment.map(|path| (path, Origin::Environment))).or(file.map(|path| (path, Origin::File)))
@@ -110,19 +154,36 @@ pub(crate) fn file_path() -> Option<PathBuf> {
     Some(strategy.config_dir().join("afterthought").join("config.toml"))
 }
 
+fn at_home(path: &Path) -> PathBuf {
+    match path.strip_prefix("~") {
+        Ok(inside) => etcetera::home_dir().map_or_else(|_| path.to_owned(), |home| home.join(inside)),
+        Err(_) => path.to_owned(),
+    }
+}
+
 /// Returns the archives that the configuration file gives names to.
-pub(crate) fn named_archives() -> Result<BTreeMap<String, PathBuf>, Failure> {
+pub(crate) fn named_archives() -> Result<Vec<Named>, Failure> {
     Ok(read_file()?.named_archives())
 }
 
 impl File {
-    pub(crate) fn named_archives(&self) -> BTreeMap<String, PathBuf> {
-        let at_home = |path: &PathBuf| match path.strip_prefix("~") {
-            Ok(inside) => etcetera::home_dir().map_or_else(|_| path.clone(), |home| home.join(inside)),
-            Err(_) => path.clone(),
+    pub(crate) fn named_archives(&self) -> Vec<Named> {
+        let named = |(name, listed): (&String, &Listed)| {
+            let (archive, layout) = match listed {
+                Listed::Path(path) => (path, None),
+                Listed::Table(table) => (&table.path, table.layout.as_deref()),
+            };
+            Named { name: name.clone(), archive: at_home(archive), layout: layout.map(at_home) }
         };
-        self.archives.iter().map(|(name, path)| (name.clone(), at_home(path))).collect()
+        self.archives.iter().map(named).collect()
     }
+}
+
+/// Says where a name is given to an archive.
+pub(crate) fn where_names_stand() -> String {
+    let file =
+        file_path().map_or_else(|| "the configuration file".to_owned(), |path| path.display().to_string());
+    format!("[archives] of {file}")
 }
 
 pub(crate) fn default_archive() -> Result<PathBuf, Failure> {
@@ -148,7 +209,7 @@ fn default_index() -> Result<PathBuf, Failure> {
 
 /// `aft config show`.
 pub(crate) fn show(global: &Global, with_origin: bool) -> Result<u8, Failure> {
-    let settings = settings(global)?;
+    let settings: Vec<Setting> = settings(global)?.into_iter().chain(layout(global)?).collect();
     let file = file_path();
     if global.json {
         let settings: Vec<_> = settings
@@ -165,9 +226,11 @@ pub(crate) fn show(global: &Global, with_origin: bool) -> Result<u8, Failure> {
         let origin = if with_origin { format!("  ({})", setting.origin) } else { String::new() };
         text += &format!("{} = {}{origin}\n", setting.name, setting.value.display());
     }
-    for (name, archive) in named_archives()? {
+    for Named { name, archive, layout } in named_archives()? {
         let origin = if with_origin { "  (file)" } else { "" };
-        text += &format!("archives.{name} = {}{origin}\n", archive.display());
+        let layout =
+            layout.map_or_else(String::new, |layout| format!(", by the layout {}", layout.display()));
+        text += &format!("archives.{name} = {}{layout}{origin}\n", archive.display());
     }
     if let Some(file) = file.filter(|_| with_origin) {
         let there = if file.exists() { "" } else { ", which is not there" };

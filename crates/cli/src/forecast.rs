@@ -7,17 +7,18 @@ use afterthought::{Error, ErrorKind};
 use serde_json::json;
 
 use crate::args::{Global, Reindex};
-use crate::config::settings;
+use crate::config::{layout, settings};
 use crate::fail::{EXIT_DRIFT, Failure, exit_code};
 use crate::jobs::{Bounds, table, targets};
 use crate::stdout::{grouped, print_json, print_text, size};
 
 pub(crate) fn run(global: &Global, args: &Reindex) -> Result<u8, Failure> {
     let [archive, index] = settings(global)?;
-    let mut targets = targets(args)?;
+    let mut targets = targets(global, args)?;
     let mut bounds = Bounds::of_job(args);
     if targets.is_empty() {
-        targets.push(Target::new(&archive.value, None)?);
+        let layout = layout(global)?.map(|layout| layout.value);
+        targets.push(Target::new(&archive.value, None)?.laid_out(layout.as_deref())?);
     }
     bounds.workers = bounds.workers.min(targets.len());
     let forecasts = Forecasts::of(&bounds.settings(&index.value, global.allow_copy), &targets)?;
@@ -59,6 +60,7 @@ fn as_text(forecasts: &Forecasts, free: u64, fits: bool) -> String {
     for archive in &forecasts.archives {
         if let Some(error) = &archive.error {
             text += &format!("{}: {}\n", archive.name, error.message);
+            text += &error.hint.as_ref().map_or_else(String::new, |hint| format!("  {hint}\n"));
         }
     }
     let how = if forecasts.archives.iter().any(|archive| archive.measured) {

@@ -2,10 +2,11 @@
 
 use std::path::Path;
 
+use afterthought::Layout;
 use serde_json::{Value, json};
 
 use crate::args::{Global, Host, Mcp};
-use crate::config::{Origin, settings};
+use crate::config::{Origin, layout, settings};
 use crate::fail::{Failure, quoted};
 use crate::stdout::print_text;
 
@@ -34,6 +35,11 @@ impl Start {
         let mut args = vec!["mcp".to_owned(), "--archive".to_owned(), whole(&archive.value)?];
         if index.origin != Origin::Default {
             args.extend(["--index".to_owned(), whole(&index.value)?]);
+        }
+        if let Some(layout) = layout(global)? {
+            let is_name = Layout::is_name(&layout.value);
+            let value = if is_name { layout.value.display().to_string() } else { whole(&layout.value)? };
+            args.extend(["--layout".to_owned(), value]);
         }
         if global.allow_copy {
             args.push("--allow-copy".to_owned());

@@ -7,13 +7,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use afterthought::jobs::{Entry, Job, Report, Settings, State, Target, Told, Verdict, Which, told_apart};
-use afterthought::limits::WRITER_BYTES_MAX;
-use afterthought::{ErrorKind, Means, Pace};
+use afterthought::limits::{REBUILD_BESIDE_BYTES, WRITER_BYTES_MAX};
+use afterthought::{ErrorKind, Layout, Means, Pace};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::args::{Global, ProgressArg, Reindex};
-use crate::config::settings;
+use crate::config::{LAYOUT, first, settings};
 use crate::fail::{EXIT_DRIFT, Failure, exit_code};
 use crate::profiles;
 use crate::progress::Lines;
@@ -55,7 +55,7 @@ impl Bounds {
         let memory = args.memory.map(|memory| usize::try_from(bytes(memory)).unwrap_or(usize::MAX));
         Self {
             workers,
-            memory_bytes: memory.unwrap_or(workers * WRITER_BYTES_MAX),
+            memory_bytes: memory.unwrap_or(workers * (WRITER_BYTES_MAX + REBUILD_BESIDE_BYTES)),
             bytes_per_s: args.max_mb_per_s.map(bytes),
             nice: args.nice.unwrap_or(0),
         }
@@ -77,8 +77,9 @@ impl Bounds {
 
     /// Returns what one rebuild may take. Fails if that is too little.
     pub(crate) fn means(&self) -> Result<Means, Failure> {
-        self.settings(Path::new(""), false).check()?;
-        Ok(Means { writer_bytes: self.memory_bytes, pace: self.pace() })
+        let settings = self.settings(Path::new(""), false);
+        settings.check()?;
+        Ok(settings.means_of_each(1))
     }
 
     pub(crate) fn settings(&self, index_root: &Path, allow_copy: bool) -> Settings {
@@ -104,19 +105,24 @@ struct Manifest {
 struct Listed {
     path: PathBuf,
     name: Option<String>,
+    layout: Option<PathBuf>,
 }
 
 /// Returns the archives of a job; none where none are named.
-pub(crate) fn targets(args: &Reindex) -> Result<Vec<Target>, Failure> {
+pub(crate) fn targets(global: &Global, args: &Reindex) -> Result<Vec<Target>, Failure> {
+    // One that is given is of those that have none of their own.
+    let given = first(global.layout.as_ref(), LAYOUT, None).map(|(layout, _)| layout);
+    let given = given.as_deref();
+    let target = |path: &PathBuf| Target::new(path, None)?.laid_out(given);
     let targets: Vec<Target> = match &args.manifest {
-        Some(manifest) => listed(manifest)?,
-        None if args.all => every_profile()?,
-        None => args.archives.iter().map(|path| Target::new(path, None)).collect::<Result<_, _>>()?,
+        Some(manifest) => listed(manifest, given)?,
+        None if args.all => every_profile(given)?,
+        None => args.archives.iter().map(target).collect::<Result<_, _>>()?,
     };
     Ok(told_apart(targets))
 }
 
-fn listed(manifest: &Path) -> Result<Vec<Target>, Failure> {
+fn listed(manifest: &Path, given: Option<&Path>) -> Result<Vec<Target>, Failure> {
     let usage = |why: String| Failure::Usage(format!("read {}: {why}", manifest.display()));
     let text = std::fs::read_to_string(manifest).map_err(|error| usage(error.to_string()))?;
     let read: Manifest = toml::from_str(&text).map_err(|error| usage(error.message().to_owned()))?;
@@ -124,22 +130,32 @@ fn listed(manifest: &Path) -> Result<Vec<Target>, Failure> {
         return Err(usage("it lists no archive".to_owned()));
     }
     let folder = manifest.parent().unwrap_or(Path::new(""));
-    let target = |listed: &Listed| Target::new(&folder.join(&listed.path), listed.name.as_deref());
+    let target = |listed: &Listed| {
+        let there = |layout: &PathBuf| {
+            if Layout::is_name(layout) { layout.clone() } else { folder.join(layout) }
+        };
+        let layout = listed.layout.as_ref().map(there);
+        let target = Target::new(&folder.join(&listed.path), listed.name.as_deref())?;
+        target.laid_out(layout.as_deref().or(given))
+    };
     Ok(read.archive.iter().map(target).collect::<Result<_, _>>()?)
 }
 
-fn every_profile() -> Result<Vec<Target>, Failure> {
+fn every_profile(given: Option<&Path>) -> Result<Vec<Target>, Failure> {
     let all = profiles::all()?;
     if all.is_empty() {
         let why = "there are no archives that have a name, in the configuration file or as profiles";
         return Err(Failure::Usage(why.to_owned()));
     }
-    let target = |named: &profiles::Named| Target::new(&named.archive, Some(&named.name));
+    let target = |named: &profiles::Named| {
+        let target = Target::new(&named.archive, Some(&named.name))?;
+        target.laid_out(named.layout.as_deref().or(given))
+    };
     Ok(all.iter().map(target).collect::<Result<_, _>>()?)
 }
 
 pub(crate) fn run(global: &Global, args: &Reindex) -> Result<u8, Failure> {
-    let targets = targets(args)?;
+    let targets = targets(global, args)?;
     let [_, index] = settings(global)?;
     let bounds = Bounds::of_job(args);
     let which = if args.since_failed { Which::SinceFailed } else { Which::All };

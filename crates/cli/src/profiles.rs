@@ -1,13 +1,12 @@
 //! The archives that have names: those of the configuration file, and the profiles of the agent.
 
-use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use afterthought::ErrorKind;
+use afterthought::{Error, ErrorKind, Layout, Options};
 use afterthought_hermes::{Config, profiles_below};
 
 use crate::args::Global;
-use crate::config::{default_archive, named_archives, settings};
+use crate::config::{default_archive, named_archives, settings, where_names_stand};
 use crate::fail::{Failure, quoted};
 
 /// An archive and its name.
@@ -15,6 +14,17 @@ use crate::fail::{Failure, quoted};
 pub(crate) struct Named {
     pub(crate) name: String,
     pub(crate) archive: PathBuf,
+    /// How it is laid out, where the configuration file says so: a name, or the path of a file.
+    pub(crate) layout: Option<PathBuf>,
+}
+
+impl Named {
+    /// Returns how to open it, all else as in `options`, whose layout is of those that have none of their own.
+    pub(crate) fn options(&self, options: &Options) -> Result<Options, Error> {
+        let own = self.layout.as_deref().map(Layout::find).transpose()?;
+        let layout = own.or_else(|| options.layout.clone());
+        Ok(Options { archive: self.archive.clone(), name: self.name.clone(), layout, ..options.clone() })
+    }
 }
 
 /// Returns every archive that has a name, in the order of names: the configuration file's, and the agent's
@@ -24,14 +34,13 @@ pub(crate) fn all() -> Result<Vec<Named>, Failure> {
 }
 
 /// Returns the same beside these of a configuration file.
-pub(crate) fn all_beside(named: BTreeMap<String, PathBuf>) -> Vec<Named> {
-    let mut all: Vec<Named> = named.into_iter().map(|(name, archive)| Named { name, archive }).collect();
+pub(crate) fn all_beside(mut all: Vec<Named>) -> Vec<Named> {
     let agent = default_archive().map(|archive| profiles_below(&Config::of_archive(archive, "").root));
     // Who has no home has no agent in it; the names of the file stand all the same.
     for (name, archive) in agent.unwrap_or_default() {
         let is_known = all.iter().any(|known| known.name == name || known.archive == archive);
         if archive.is_file() && !is_known {
-            all.push(Named { name, archive });
+            all.push(Named { name, archive, layout: None });
         }
     }
     all.sort_by(|a, b| a.name.cmp(&b.name));
@@ -39,30 +48,43 @@ pub(crate) fn all_beside(named: BTreeMap<String, PathBuf>) -> Vec<Named> {
 }
 
 /// Returns the archive of a name. Fails with the names there are.
-pub(crate) fn named(name: &str) -> Result<PathBuf, Failure> {
+pub(crate) fn named(name: &str) -> Result<Named, Failure> {
     named_in(&all()?, name)
 }
 
 /// Returns the archive of a name among these.
-pub(crate) fn named_in(all: &[Named], name: &str) -> Result<PathBuf, Failure> {
+pub(crate) fn named_in(all: &[Named], name: &str) -> Result<Named, Failure> {
     if let Some(found) = all.iter().find(|known| known.name == name) {
-        return Ok(found.archive.clone());
+        return Ok(found.clone());
     }
     let names: Vec<&str> = all.iter().map(|known| known.name.as_str()).collect();
     let there = if names.is_empty() { "there are none".to_owned() } else { names.join(", ") };
-    Err(Failure::Usage(format!("there is no profile {}; profiles: {there}", quoted(name))))
+    let refused = Error::new(ErrorKind::Usage, "find profile", quoted(name))
+        .because(format!("there is none of that name; profiles: {there}"))
+        .hint(format!(
+            "name an archive in {}: {} = \"/path/to/state.db\"",
+            where_names_stand(),
+            toml_key(name)
+        ));
+    Err(refused.into())
+}
+
+/// Writes a name as a key of TOML.
+fn toml_key(name: &str) -> String {
+    let is_bare = |c: char| c.is_ascii_alphanumeric() || "-_".contains(c);
+    if !name.is_empty() && name.chars().all(is_bare) { name.to_owned() } else { format!("{name:?}") }
 }
 
 /// Returns these archives, or all that have a name. Fails with the names there are, or if there are none.
 pub(crate) fn several(names: &[String], is_all: bool) -> Result<Vec<Named>, Failure> {
     if !is_all {
-        let one = |name: &String| Ok(Named { name: name.clone(), archive: named(name)? });
-        return names.iter().map(one).collect();
+        let all = all()?;
+        return names.iter().map(|name| named_in(&all, name)).collect();
     }
     match all()? {
         none if none.is_empty() => {
-            let why = "no archive has a name; [archives] in the configuration file gives some";
-            Err(Failure::Usage(why.to_owned()))
+            let gives = where_names_stand();
+            Err(Failure::Usage(format!("no archive has a name; {gives} gives some")))
         }
         all => Ok(all),
     }

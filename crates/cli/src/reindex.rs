@@ -1,6 +1,8 @@
 //! `aft reindex`: a new index beside the live one, proven, then swapped; several archives as one job; and the
 //! way back.
 
+use std::os::unix::process::CommandExt;
+use std::process::Command;
 use std::time::Instant;
 
 use afterthought::{Means, Options, Outcome, Reindexed, RolledBack, roll_back};
@@ -24,10 +26,31 @@ pub(crate) fn run(global: &Global, args: &Reindex) -> Result<u8, Failure> {
     if args.dry_run {
         return forecast::run(global, args);
     }
+    with_few_heaps();
     if args.all || args.manifest.is_some() || args.since_failed || !args.archives.is_empty() {
         return jobs::run(global, args);
     }
     one(global, args)
+}
+
+/// How many heaps glibc keeps, which it reads when a process starts.
+const HEAPS: &str = "MALLOC_ARENA_MAX";
+
+/// Starts this process over with two heaps, where glibc allocates. Threads come and go with every archive of a
+/// job, each of up to eight heaps for a core keeps what they freed, and twenty small archives came to 638 MB
+/// where two heaps take 372. What cannot be started over goes on as it is: it only takes more.
+fn with_few_heaps() {
+    if !cfg!(target_env = "gnu") || std::env::var_os(HEAPS).is_some() {
+        return;
+    }
+    match std::env::current_exe() {
+        Ok(program) => {
+            let mut again = Command::new(program);
+            let error = again.args(std::env::args_os().skip(1)).env(HEAPS, "2").exec();
+            tell!("aft: note: more memory than needed is kept: {error}");
+        }
+        Err(error) => tell!("aft: note: more memory than needed is kept: {error}"),
+    }
 }
 
 /// One archive by itself.

@@ -16,7 +16,7 @@ use crate::explain::push_explanation;
 use crate::fail::{Failure, quoted};
 use crate::paint::{DIM, color, local_time, marked, printable, push_facts, push_lines, styled, width};
 use crate::paths;
-use crate::profiles::{self, Named};
+use crate::profiles;
 use crate::progress::Reporter;
 use crate::stdout::{grouped, print_json, print_text};
 
@@ -66,8 +66,8 @@ fn several(
     request: SearchRequest,
     wait: Option<Duration>,
 ) -> Result<u8, Failure> {
-    let of_archive = |named: Named| Options { archive: named.archive, name: named.name, ..options.clone() };
-    let archives = profiles::several(&args.profiles, args.all)?.into_iter().map(of_archive).collect();
+    let archives = profiles::several(&args.profiles, args.all)?;
+    let archives = archives.iter().map(|named| named.options(options)).collect::<Result<_, _>>()?;
     let federation = Federation::of(archives)?;
     let began = Instant::now();
     let mut fresh = Vec::new();

@@ -1,9 +1,10 @@
 //! `aft status`: how true the index is.
 
-use afterthought::{Engine, Error, ErrorKind, ErrorView, Opening, Options, Status};
+use afterthought::{Engine, Error, ErrorKind, ErrorView, Layout, Opening, Options, Status};
 use serde_json::{Value, json};
 
 use crate::args::{self, Global};
+use crate::config::where_names_stand;
 use crate::fail::{EXIT_DRIFT, Failure, quoted};
 use crate::paths;
 use crate::profiles::{self, Named};
@@ -65,7 +66,14 @@ pub(crate) fn run(global: &Global, args: &args::Status) -> Result<u8, Failure> {
 fn all(global: &Global, options: &Options) -> Result<u8, Failure> {
     let archives = profiles::all()?;
     let status = |one: &Named| -> Result<Status, Error> {
-        Engine::open(&Options { archive: one.archive.clone(), ..options.clone() })?.status()
+        let status = Engine::open(&one.options(options)?).and_then(|engine| engine.status());
+        // Names of the file are as wrong as it is.
+        status.map_err(|error| match error.kind() {
+            ErrorKind::ArchiveUnavailable | ErrorKind::ArchiveUnrecognized if !one.archive.is_file() => {
+                error.hint(format!("mend its path in {}", where_names_stand()))
+            }
+            _ => error,
+        })
     };
     let all: Vec<_> = archives.iter().map(|one| (one, status(one))).collect();
     // What nobody has asked yet is no trouble.
@@ -89,7 +97,7 @@ fn all(global: &Global, options: &Options) -> Result<u8, Failure> {
         return Ok(code);
     }
     if all.is_empty() {
-        print_text("no archive has a name; [archives] in the configuration file gives some\n")?;
+        print_text(&format!("no archive has a name; {} gives some\n", where_names_stand()))?;
         return Ok(code);
     }
     let width = all.iter().map(|(one, _)| one.name.chars().count()).max().unwrap_or(0);
@@ -101,7 +109,11 @@ fn all(global: &Global, options: &Options) -> Result<u8, Failure> {
             Err(error) if error.kind() == ErrorKind::IndexMissing => {
                 format!("{name:width$}  not indexed yet; to begin: aft --profile {} index\n", quoted(name))
             }
-            Err(error) => format!("{name:width$}  {error}\n"),
+            Err(error) => {
+                let hint =
+                    error.next_step().map_or_else(String::new, |hint| format!("{:width$}  {hint}\n", ""));
+                format!("{name:width$}  {error}\n{hint}")
+            }
         };
     }
     print_text(&text)?;

@@ -8,7 +8,8 @@ use rusqlite::Connection;
 
 use crate::error::{Error, ErrorKind, Result};
 
-use super::layout::{self, HERMES};
+use super::layout::{self, HERMES, Layout, Mapping, Refusal};
+use super::open::unread;
 
 /// Columns of `messages` that we read where they exist.
 pub(super) const MESSAGE_OPTIONAL: [&str; 10] = [
@@ -62,16 +63,16 @@ pub(super) struct Columns {
     /// How many rows are above an id.
     pub(super) rows_above: String,
     /// The name of the layout,
-    pub(super) layout: &'static str,
+    pub(super) layout: String,
     /// and what makes its views; empty where the file's own tables are read.
-    pub(super) views: String,
+    pub(super) views: Vec<String>,
 }
 
 /// Where the tables are that statements read.
 struct Tables {
-    layout: &'static str,
+    layout: String,
     schema: &'static str,
-    views: String,
+    views: Vec<String>,
     /// How many message ids a row of the file has; `None` where a message is a row.
     stride: Option<i64>,
 }
@@ -93,31 +94,39 @@ impl Tables {
 }
 
 impl Columns {
-    /// Reads the archive's layout, and makes its views on the connection. Fails if it is of none.
-    pub(super) fn of(connection: &Connection, path: &Path) -> Result<Self> {
-        let hermes = Tables { layout: HERMES, schema: "main", views: String::new(), stride: None };
+    /// Reads the archive's layout, unless one is given, and makes its views on the connection. Fails if it is
+    /// of none, or not of the one that is given.
+    pub(super) fn of(connection: &Connection, path: &Path, given: Option<&Layout>) -> Result<Self> {
+        let read = |error: rusqlite::Error| unread("read archive", path, error);
+        if let Some(Layout(layout)) = given {
+            return match layout.lacks(connection).map_err(read)? {
+                None => Self::of_layout(connection, path, layout),
+                Some(what) => Err(unmapped(path, layout, &format!("it needs {what}"))),
+            };
+        }
+        let hermes = Tables { layout: HERMES.to_owned(), schema: "main", views: Vec::new(), stride: None };
         let refused = match Self::of_tables(connection, path, hermes) {
-            Ok(columns) => return Ok(columns),
-            Err(error) => error,
+            Err(error) if error.kind() == ErrorKind::ArchiveUnrecognized => error,
+            other => return other,
         };
-        let read = |error: rusqlite::Error| unrecognized(path, error.to_string());
         match layout::find(connection).map_err(read)? {
-            Ok(layout) => {
-                let views = layout.views(connection).map_err(read)?;
-                layout::lay(connection, &views).map_err(read)?;
-                let stride = Some(layout.stride);
-                Self::of_tables(
-                    connection,
-                    path,
-                    Tables { layout: &layout.name, schema: "temp", views, stride },
-                )
-            }
+            Ok(layout) => Self::of_layout(connection, path, layout),
             Err(lacking) => Err(refused.hint(format!(
-                "give the path of an agent's state.db with --archive, or of another archive of a known \
-                 layout: {}",
+                "give the path of an agent's state.db with --archive, or map the tables of this one with \
+                 --layout, or give another archive of a known layout: {}",
                 lacking.join("; ")
             ))),
         }
+    }
+
+    fn of_layout(connection: &Connection, path: &Path, layout: &Mapping) -> Result<Self> {
+        let views = layout.views(connection).map_err(|refusal| match refusal {
+            Refusal::Sqlite(error) => unread("read archive", path, error),
+            Refusal::Layout(why) => unmapped(path, layout, &why),
+        })?;
+        layout::lay(connection, &views).map_err(|error| unmapped(path, layout, &error.to_string()))?;
+        let (layout, stride) = (layout.name.clone(), Some(*layout.stride.get_ref()));
+        Self::of_tables(connection, path, Tables { layout, schema: "temp", views: views.into(), stride })
     }
 
     fn of_tables(connection: &Connection, path: &Path, tables: Tables) -> Result<Self> {
@@ -229,7 +238,7 @@ fn table(
 ) -> Result<HashSet<String>> {
     let read = layout::columns_of(connection, schema, name);
     let columns: HashSet<_> =
-        read.map_err(|error| unrecognized(path, error.to_string()))?.into_iter().collect();
+        read.map_err(|error| unread("read archive", path, error))?.into_iter().collect();
     if columns.is_empty() {
         return Err(unrecognized(path, format!("it has no table \"{name}\"")));
     }
@@ -237,6 +246,18 @@ fn table(
         None => Ok(columns),
         Some(missing) => Err(unrecognized(path, format!("its table \"{name}\" has no column \"{missing}\""))),
     }
+}
+
+/// Says why a layout does not fit a file.
+fn unmapped(path: &Path, layout: &Mapping, why: &str) -> Error {
+    let hint = if layout.file.is_some() {
+        "mend the layout's file, or give another archive"
+    } else {
+        "give another archive, or no --layout: a known one is recognised by its tables"
+    };
+    Error::new(ErrorKind::ArchiveUnrecognized, "read archive", path.display())
+        .because(format!("by the layout \"{}\" {why}", layout.name))
+        .hint(hint)
 }
 
 fn unrecognized(path: &Path, why: String) -> Error {

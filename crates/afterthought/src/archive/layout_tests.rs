@@ -8,7 +8,7 @@ use super::super::columns::{
     Columns, MESSAGE_OPTIONAL, MESSAGE_REQUIRED, MESSAGE_STORED, SESSION_LIGHT, SESSION_REQUIRED,
     SESSION_STORED,
 };
-use super::{HERMES, LAYOUTS};
+use super::{HERMES, LAYOUTS, Layout};
 
 const FILES: [(&str, &str); 3] = [
     ("llm", include_str!("../../../../tests/layouts/llm.sql")),
@@ -20,7 +20,7 @@ fn file(sql: &str) -> (Connection, Columns) {
     let connection = Connection::open_in_memory().expect("memory");
     connection.execute_batch(sql).expect("statements that run");
     connection.execute_batch("PRAGMA temp_store = MEMORY; PRAGMA query_only = 1;").expect("settings");
-    let columns = Columns::of(&connection, Path::new("file")).expect("a known layout");
+    let columns = Columns::of(&connection, Path::new("file"), None).expect("a known layout");
     (connection, columns)
 }
 
@@ -40,11 +40,8 @@ fn is_scan(step: &str) -> bool {
 
 #[test]
 fn every_layout_is_recognised_and_maps_only_columns_that_are_read() {
-    assert_eq!(
-        LAYOUTS.iter().map(|layout| layout.name.as_str()).collect::<Vec<_>>(),
-        FILES.map(|(name, _)| name)
-    );
-    for (layout, (name, sql)) in LAYOUTS.iter().zip(FILES) {
+    assert_eq!(Layout::names().collect::<Vec<_>>(), FILES.map(|(name, _)| name));
+    for (Layout(layout), (name, sql)) in LAYOUTS.iter().zip(FILES) {
         assert_ne!(name, HERMES);
         assert_eq!(file(sql).1.layout, name);
         let sources = layout.messages.iter().flat_map(|source| source.columns.keys());
@@ -56,24 +53,27 @@ fn every_layout_is_recognised_and_maps_only_columns_that_are_read() {
             let known = SESSION_REQUIRED.iter().chain(&SESSION_LIGHT).chain(&SESSION_STORED);
             assert!(known.into_iter().any(|known| *known == column), "{name}: {column}");
         }
-        assert!(usize::try_from(layout.stride).is_ok_and(|stride| stride >= layout.messages.len()), "{name}");
+        assert!(
+            usize::try_from(*layout.stride.get_ref()).is_ok_and(|stride| stride >= layout.messages.len()),
+            "{name}"
+        );
     }
 }
 
 #[test]
 fn every_expression_is_answered_by_a_file_that_has_all() {
-    for (layout, (name, sql)) in LAYOUTS.iter().zip(FILES) {
+    for (Layout(layout), (name, sql)) in LAYOUTS.iter().zip(FILES) {
         let (connection, _) = file(sql);
         let prepare = |value: &str, from: &str| {
             let read = connection.prepare(&format!("SELECT {value} FROM {from}")).map(drop);
             read.unwrap_or_else(|error| panic!("{name}: {value}: {error}"));
         };
         for value in layout.sessions.columns.values() {
-            prepare(value, &layout.sessions.from);
+            prepare(value.get_ref(), layout.sessions.from.get_ref());
         }
         for source in &layout.messages {
             for value in layout.shared.values().chain(source.columns.values()) {
-                prepare(value, &source.from);
+                prepare(value.get_ref(), source.from.get_ref());
             }
         }
     }
@@ -152,8 +152,8 @@ fn a_file_of_an_older_version_is_read_by_what_it_has() {
              DROP TABLE tool_results; ALTER TABLE responses DROP COLUMN reasoning",
         )
         .expect("an older file");
-    let columns = Columns::of(&connection, Path::new("file")).expect("a known layout");
+    let columns = Columns::of(&connection, Path::new("file"), None).expect("a known layout");
     let count: i64 =
         connection.query_row("SELECT count(*) FROM messages", [], |row| row.get(0)).expect("a count");
-    assert_eq!((columns.layout, count), ("llm-responses", 4));
+    assert_eq!((columns.layout.as_str(), count), ("llm-responses", 4));
 }

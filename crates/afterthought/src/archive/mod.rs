@@ -7,6 +7,7 @@ mod condition;
 mod copy;
 mod decode;
 mod layout;
+mod layout_file;
 mod open;
 mod read;
 mod stamp;
@@ -20,6 +21,7 @@ use parking_lot::Mutex;
 pub use audit::{Figures, RouteCounts, Routes};
 pub use columns::signature_term;
 pub use condition::{Condition, Reading, sqlite_version};
+pub use layout::Layout;
 pub use read::{RawId, RowHead, Signature, View};
 pub use stamp::Stamp;
 pub use stored::{RowOutline, StoredMessage, StoredSession};
@@ -38,6 +40,8 @@ use open::{Mode, Opened, SharedCopy};
 #[derive(Clone)]
 pub struct Archive {
     path: PathBuf,
+    /// How it is laid out, where that is not left to its tables.
+    layout: Option<Layout>,
     copy_bytes_max: u64,
     copy: SharedCopy,
     idle: Arc<Mutex<Vec<Idle>>>,
@@ -62,19 +66,32 @@ impl Archive {
                 .because(error)
                 .hint("give its path with --archive, or try: aft demo")
         })?;
-        if path.is_dir() {
+        if !path.is_file() {
+            // Opening a pipe would wait for who writes into it.
+            let (what, hint) = if path.is_dir() {
+                ("it is a folder", "give the path of the state.db inside it")
+            } else {
+                ("it is no regular file", "give the path of an agent's state.db with --archive")
+            };
             return Err(Error::new(ErrorKind::ArchiveUnrecognized, "open archive", path.display())
-                .because("it is a folder")
-                .hint("give the path of the state.db inside it"));
+                .because(what)
+                .hint(hint));
         }
         let copy_bytes_max = if allow_copy { u64::MAX } else { ARCHIVE_COPY_BYTES_MAX };
         Ok(Self {
             path,
+            layout: None,
             copy_bytes_max,
             copy: SharedCopy::default(),
             idle: Arc::default(),
             columns: Arc::default(),
         })
+    }
+
+    /// Reads it by a layout that is given, whatever its tables look like.
+    #[must_use]
+    pub fn laid_out(self, layout: Option<Layout>) -> Self {
+        Self { layout, ..self }
     }
 
     /// Returns the archive's canonical path.
@@ -83,9 +100,9 @@ impl Archive {
         &self.path
     }
 
-    /// Returns how the archive is laid out: a file of `schema/layouts/`, or `hermes`.
-    pub fn layout(&self) -> Result<&'static str> {
-        self.read(|view| Ok(view.layout()))
+    /// Returns how the archive is laid out: the name of a layout, or `hermes`.
+    pub fn layout(&self) -> Result<String> {
+        self.read(|view| Ok(view.layout().to_owned()))
     }
 
     /// Fails if the archive is not Hermes': other agents have no search of their own to compare with, and
@@ -100,10 +117,13 @@ impl Archive {
             .hint("aft search, sessions, session and show read it"))
     }
 
-    /// Takes the stamp of the archive's files.
+    /// Takes the stamp of the archive's files, read by its layout.
     pub fn stamp(&self) -> Result<Stamp> {
-        Stamp::take(&self.path).map_err(|error| {
-            Error::new(ErrorKind::ArchiveUnavailable, "read archive", self.path.display()).because(error)
+        let layout = self.layout.as_ref().map_or(0, Layout::mark);
+        Stamp::take(&self.path).map(|stamp| stamp.read_by(layout)).map_err(|error| {
+            Error::new(ErrorKind::ArchiveUnavailable, "read archive", self.path.display())
+                .because(error)
+                .hint("check that the file is there, and the permissions of it and its folder")
         })
     }
 
@@ -120,7 +140,7 @@ impl Archive {
             let (stamp, stamped_ms) = (self.stamp()?, now_ms());
             let result = self.read_once(&stamp, &mut read);
             let mode = result.as_ref().ok().map(|(_, used)| used.opened.mode);
-            if mode.is_some_and(Mode::follows) || Stamp::take(&self.path).is_ok_and(|after| after == stamp) {
+            if mode.is_some_and(Mode::follows) || self.stamp().is_ok_and(|after| after == stamp) {
                 let (value, used) = result?;
                 // A write of the same tick would not show in a later stamp.
                 if used.opened.mode.rests() && stamp.is_settled(stamped_ms) {
@@ -155,14 +175,12 @@ impl Archive {
         if let Some((_, columns)) = last.as_ref().filter(|(schema, _)| *schema == opened.schema) {
             // Views are the connection's own.
             if !columns.views.is_empty() {
-                layout::lay(&opened.connection, &columns.views).map_err(|error| {
-                    Error::new(ErrorKind::ArchiveUnavailable, "read archive", self.path.display())
-                        .because(error)
-                })?;
+                layout::lay(&opened.connection, &columns.views)
+                    .map_err(|error| open::unread("read archive", &self.path, error))?;
             }
             return Ok(Arc::clone(columns));
         }
-        let columns = Arc::new(Columns::of(&opened.connection, &self.path)?);
+        let columns = Arc::new(Columns::of(&opened.connection, &self.path, self.layout.as_ref())?);
         *last = Some((opened.schema, Arc::clone(&columns)));
         Ok(columns)
     }

@@ -173,7 +173,9 @@ fn latest_copy(path: &Path, stamp: &Stamp, shared: &SharedCopy) -> Result<Arc<Pr
     // The old one goes first: two copies of a large archive may not fit.
     *latest = None;
     let folder = copy_files(path).map_err(|error| {
-        Error::new(ErrorKind::ArchiveUnavailable, "copy archive", path.display()).because(error)
+        Error::new(ErrorKind::ArchiveUnavailable, "copy archive", path.display()).because(error).hint(
+            "check that it may be read, and that the folder for temporary files (TMPDIR) has room for it",
+        )
     })?;
     let copy = Arc::new(PrivateCopy { folder, stamp: stamp.clone() });
     *latest = Some(Arc::clone(&copy));
@@ -224,13 +226,32 @@ fn unrecognized(path: &Path, why: &str) -> Error {
 fn refused(path: &Path, error: rusqlite::Error) -> Error {
     match error.sqlite_error_code() {
         Some(ErrorCode::NotADatabase) => unrecognized(path, "the file is not an SQLite database"),
-        Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => {
-            Error::new(ErrorKind::ArchiveUnsteady, "open archive", path.display())
-                .because(error)
-                .hint("another program has locked it; try again in a moment")
-        }
-        _ => Error::new(ErrorKind::ArchiveUnavailable, "open archive", path.display()).because(error),
+        _ => unread("open archive", path, error),
     }
+}
+
+/// Says why a database cannot be read, and what can be done about it.
+pub(super) fn unread(act: &'static str, path: &Path, error: rusqlite::Error) -> Error {
+    use ErrorCode::{CannotOpen, DatabaseBusy, DatabaseCorrupt, DatabaseLocked, PermissionDenied};
+    let (kind, hint) = match error.sqlite_error_code() {
+        Some(DatabaseBusy | DatabaseLocked) => {
+            (ErrorKind::ArchiveUnsteady, "another program has locked it; try again in a moment".to_owned())
+        }
+        Some(DatabaseCorrupt) => {
+            let salvage = format!("sqlite3 {} .recover", path.display());
+            (
+                ErrorKind::ArchiveUnavailable,
+                format!(
+                    "the file is damaged: put a backup in its place, or see what can be saved: {salvage}"
+                ),
+            )
+        }
+        Some(CannotOpen | PermissionDenied) => {
+            (ErrorKind::ArchiveUnavailable, "check the permissions of the file and its folder".to_owned())
+        }
+        _ => (ErrorKind::ArchiveUnavailable, "check its disk, and that its own agent can open it".to_owned()),
+    };
+    Error::new(kind, act, path.display()).because(error).hint(hint)
 }
 
 /// Writes a path as an SQLite URI; everything that a URI could read otherwise is escaped.

@@ -12,13 +12,14 @@ use rusqlite::{Connection, OptionalExtension, Row};
 
 use xxhash_rust::xxh3::xxh3_64;
 
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, Result};
 use crate::limits::{FIELD_TEXT_BYTES_MAX, SESSION_ID_BYTES_MAX};
 use crate::model::{Message, RowState, Session};
 use crate::time::iso_ms;
 
 use super::columns::Columns;
 use super::decode::{self, ReasoningColumns};
+use super::open::unread;
 
 /// One consistent state of an archive.
 pub struct View<'a> {
@@ -205,8 +206,8 @@ impl<'a> View<'a> {
 
     /// Returns the name of the archive's layout: a file of `schema/layouts/`, or `hermes`.
     #[must_use]
-    pub fn layout(&self) -> &'static str {
-        self.columns.layout
+    pub fn layout(&self) -> &str {
+        &self.columns.layout
     }
 
     pub(super) fn all<T>(
@@ -222,7 +223,7 @@ impl<'a> View<'a> {
     }
 
     pub(super) fn failed(&self, error: rusqlite::Error) -> Error {
-        Error::new(ErrorKind::ArchiveUnavailable, "read archive", self.path.display()).because(error)
+        unread("read archive", self.path, error)
     }
 }
 

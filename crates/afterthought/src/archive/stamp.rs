@@ -24,6 +24,9 @@ pub struct Stamp {
     /// The shared memory's device and inode. Its bytes change without an archive's changing.
     shm: Option<(u64, u64)>,
     journal: Option<FileMark>,
+    /// By what layout they are read; 0 where that is left to their tables. Another one reads other rows.
+    #[serde(default)]
+    layout: u64,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -51,7 +54,13 @@ impl Stamp {
             wal,
             shm: mark(&sidecar(path, "-shm"))?.map(|mark| (mark.device, mark.inode)),
             journal: mark(&sidecar(path, "-journal"))?,
+            layout: 0,
         })
+    }
+
+    /// Takes note of the layout that the files are read by.
+    pub(super) fn read_by(self, layout: u64) -> Self {
+        Self { layout, ..self }
     }
 
     /// Tells whether an equal stamp taken later proves that nothing was written meanwhile: the last
@@ -66,10 +75,10 @@ impl Stamp {
         })
     }
 
-    /// Tells whether both stamps are of one file, changed or not.
+    /// Tells whether both stamps are of one file, changed or not, read by one layout.
     #[must_use]
     pub fn same_file(&self, other: &Self) -> bool {
-        (self.db.device, self.db.inode) == (other.db.device, other.db.inode)
+        (self.db.device, self.db.inode, self.layout) == (other.db.device, other.db.inode, other.layout)
     }
 
     /// Returns the size of everything a copy would have to hold, in bytes.

@@ -6,12 +6,13 @@ use std::io;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use tantivy::directory::error::OpenDirectoryError;
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::limits::STAGE_AGE_S_MAX;
+use crate::limits::{LOCK_POLL_MS, LOCK_WAIT_MS_MAX, STAGE_AGE_S_MAX};
 
 use super::storage::{Disk, Place, Storage};
 
@@ -25,6 +26,9 @@ enum Use {
     /// The one that answered before.
     Previous,
 }
+
+/// The file that is locked by who changes pointers.
+const LOCK: &str = "lock";
 
 impl Use {
     const ALL: [Use; 3] = [Use::Live, Use::Staged, Use::Previous];
@@ -185,10 +189,11 @@ impl Folder {
     }
 
     /// Removes every generation that has no use any more. A stage that nobody builds has none once it
-    /// is older than [`STAGE_AGE_S_MAX`].
+    /// is older than [`STAGE_AGE_S_MAX`]. Fails as locked while another process changes the folder.
     pub fn prune(&self) -> Result<()> {
-        // Another process may be between making a generation and pointing to it.
-        let _lock = self.lock()?;
+        // Another process may be between making a generation and pointing to it. Nobody waits for it: what
+        // is old can go later.
+        let _lock = self.lock_within(Duration::ZERO)?;
         if self.is_stage_old()
             && let Ok(_nobody_builds) = self.lock_stage()
         {
@@ -197,7 +202,8 @@ impl Folder {
         self.prune_locked()
     }
 
-    /// Removes every generation but the live one, and one that is being built.
+    /// Removes every generation but the live one, and one that is being built. Fails as locked if another
+    /// process keeps the folder from being changed.
     pub fn forget_kept(&self) -> Result<()> {
         let _lock = self.lock()?;
         let _nobody_builds = match self.lock_stage() {
@@ -246,15 +252,32 @@ impl Folder {
     }
 
     /// Keeps other processes from creating a generation meanwhile. Lasts as long as the file is open;
-    /// a crash cannot leave it behind.
+    /// a crash cannot leave it behind. Fails as locked if somebody else has it for [`LOCK_WAIT_MS_MAX`],
+    /// which none of our own processes does.
     pub(super) fn lock(&self) -> Result<fs::File> {
-        let lock = || -> io::Result<fs::File> {
+        self.lock_within(Duration::from_millis(LOCK_WAIT_MS_MAX))
+    }
+
+    fn lock_within(&self, wait: Duration) -> Result<fs::File> {
+        let open = || -> io::Result<fs::File> {
             fs::DirBuilder::new().recursive(true).mode(0o700).create(&self.path)?;
-            let file = self.lock_file("lock")?;
-            file.lock()?;
-            Ok(file)
+            self.lock_file(LOCK)
         };
-        lock().map_err(|error| self.unavailable(error))
+        let file = open().map_err(|error| self.unavailable(error))?;
+        let taken = taken_within(wait, || match file.try_lock() {
+            Ok(()) => Ok(Some(())),
+            Err(fs::TryLockError::WouldBlock) => Ok(None),
+            Err(fs::TryLockError::Error(error)) => Err(error),
+        });
+        match taken.map_err(|error| self.unavailable(error))? {
+            Some(()) => Ok(file),
+            None => Err(Error::new(ErrorKind::IndexLocked, "lock index", self.path.display())
+                .because(format!("another process holds its file \"{LOCK}\""))
+                .hint(format!(
+                    "try again; if it lasts, see which process that is: lsof {}",
+                    self.path.join(LOCK).display()
+                ))),
+        }
     }
 
     /// Takes the right to build beside the live generation, for as long as the file is open. Fails
@@ -299,6 +322,20 @@ impl Folder {
         Error::new(ErrorKind::IndexUnavailable, "open index", self.path.display())
             .because(error)
             .hint("name another folder with --index")
+    }
+}
+
+/// Asks for a lock until it is had, or until the wait is over: `None`. Nobody is waited for without end.
+pub(super) fn taken_within<T, E>(
+    wait: Duration,
+    mut take: impl FnMut() -> std::result::Result<Option<T>, E>,
+) -> std::result::Result<Option<T>, E> {
+    let began = Instant::now();
+    loop {
+        match take()? {
+            None if began.elapsed() < wait => std::thread::sleep(Duration::from_millis(LOCK_POLL_MS)),
+            taken => return Ok(taken),
+        }
     }
 }
 

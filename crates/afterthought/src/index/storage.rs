@@ -6,6 +6,7 @@ use std::io::{self, BufWriter, Write};
 use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use parking_lot::Mutex;
 use tantivy::Directory;
@@ -14,6 +15,10 @@ use tantivy::directory::{
     AntiCallToken, DirectoryLock, FileHandle, Lock, MmapDirectory, RamDirectory, TerminatingWrite,
     WatchCallback, WatchHandle, WritePtr,
 };
+
+use crate::limits::LOCK_WAIT_MS_MAX;
+
+use super::folder::taken_within;
 
 /// Files that are synced at the same time.
 const SYNCS_AT_ONCE: usize = 16;
@@ -107,7 +112,14 @@ impl Directory for DiskFolder {
     }
 
     fn acquire_lock(&self, lock: &Lock) -> Result<DirectoryLock, LockError> {
-        let held = self.inner.acquire_lock(lock)?;
+        // tantivy would wait without end for who opens segments there.
+        let once = Lock { filepath: lock.filepath.clone(), is_blocking: false };
+        let wait = if lock.is_blocking { LOCK_WAIT_MS_MAX } else { 0 };
+        let taken = taken_within(Duration::from_millis(wait), || match self.inner.acquire_lock(&once) {
+            Err(LockError::LockBusy) => Ok(None),
+            other => other.map(Some),
+        });
+        let held = taken?.ok_or(LockError::LockBusy)?;
         let closed = fs::set_permissions(self.path.join(&lock.filepath), Permissions::from_mode(0o600));
         closed.map_err(|error| LockError::IoError(Arc::new(error)))?;
         Ok(held)

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use parking_lot::Mutex;
+use tantivy::directory::META_LOCK;
 use tantivy::directory::error::{LockError, OpenReadError, OpenWriteError};
 use tantivy::{Directory, Index, IndexReader, IndexSettings, ReloadPolicy, Searcher, TantivyError};
 
@@ -45,6 +46,9 @@ const SNAPSHOT_ATTEMPTS_MAX: usize = 100;
 const LOOKS_MAX: usize = 5;
 /// Commits of others that may fall between opening an index and taking its lock.
 const WRITER_ATTEMPTS_MAX: usize = 10;
+
+/// What is being done where an index is read.
+const OPEN: &str = "open index";
 
 const GARBLED: &str = "the bytes of a file are not what was written";
 
@@ -390,7 +394,7 @@ pub(super) fn sorted(path: &Path, error: &TantivyError) -> Error {
     match error {
         // Not the system's word: bytes that are not what was written.
         TantivyError::IoError(io_error) if io_error.raw_os_error().is_none() => damaged(path, GARBLED),
-        _ => sorted_as("open index", path, error),
+        _ => sorted_as(OPEN, path, error),
     }
 }
 
@@ -401,8 +405,14 @@ pub(super) fn unwritten(path: &Path, error: &TantivyError) -> Error {
 
 fn sorted_as(act: &'static str, path: &Path, error: &TantivyError) -> Error {
     match error {
+        TantivyError::LockFailure(LockError::LockBusy, _) if act == OPEN => {
+            let lock = path.join(&META_LOCK.filepath);
+            Error::new(ErrorKind::IndexLocked, act, path.display())
+                .because("another process keeps its segments from being opened")
+                .hint(format!("try again; if it lasts, see which process that is: lsof {}", lock.display()))
+        }
         TantivyError::LockFailure(LockError::LockBusy, _) => {
-            Error::new(ErrorKind::IndexLocked, "write index", path.display())
+            Error::new(ErrorKind::IndexLocked, act, path.display())
                 .because("another process is writing it")
                 .hint("wait for it to finish; searches work meanwhile")
         }

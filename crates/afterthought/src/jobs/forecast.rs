@@ -4,8 +4,7 @@ use std::path::PathBuf;
 
 use serde::Serialize;
 
-use crate::archive::{Archive, View};
-use crate::engine::Options;
+use crate::archive::View;
 use crate::error::{ErrorView, Result};
 use crate::index::generation_bytes;
 use crate::limits::{REINDEX_INDEX_PERCENT_ASSUMED, REINDEX_ROOM, REINDEX_ROWS_PER_S_ASSUMED};
@@ -81,12 +80,13 @@ impl Forecasts {
 impl Forecast {
     #[expect(clippy::cast_precision_loss, reason = "estimates")]
     fn of(settings: &Settings, target: &Target, reports: &[Report]) -> Result<Self> {
-        let archive = Archive::at(target.path(), settings.allow_copy)?;
+        let options = settings.options(target.path(), target.layout.as_deref())?;
+        let archive = options.archive()?;
         let count =
             |view: &View<'_>| Ok(view.signatures()?.iter().map(|signature| signature.rows).sum::<u64>());
         let rows = archive.read(count)?;
         let archive_bytes = archive.stamp()?.bytes();
-        let folder = Options::new(target.path(), &settings.index_root).folder(&archive);
+        let folder = options.folder(&archive);
         // A pointer that names nothing is what a rebuild is for.
         let bytes_of = |generation: Option<PathBuf>| {
             generation.filter(|path| path.is_dir()).map(|path| generation_bytes(&path))

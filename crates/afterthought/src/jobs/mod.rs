@@ -9,9 +9,12 @@ mod run;
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
+use crate::archive::Layout;
+use crate::engine::Options;
 use crate::error::{Error, ErrorKind, Result};
-use crate::limits::WRITER_BYTES_MIN;
+use crate::limits::{REBUILD_BESIDE_BYTES, WRITER_BYTES_MIN};
 use crate::mirror::Pace;
+use crate::reindex::Means;
 
 pub use forecast::{Forecast, Forecasts};
 pub use journal::last;
@@ -25,22 +28,27 @@ pub struct Target {
     pub name: String,
     /// Its path, canonical where it is there.
     path: String,
+    /// The layout that it is read by, where that is not left to its tables: a name, or a whole path.
+    layout: Option<String>,
 }
 
 impl Target {
     /// Names an archive; without a name, by its folder. It need not be there. Fails if its path is not
     /// UTF-8, as reports are.
     pub fn new(path: &Path, name: Option<&str>) -> Result<Self> {
-        let whole = path.canonicalize().or_else(|_| std::path::absolute(path));
-        let whole = whole.unwrap_or_else(|_| path.to_owned());
-        let Some(text) = whole.to_str() else {
-            return Err(Error::new(ErrorKind::Usage, "reindex", path.display())
-                .because("its path is not UTF-8, as reports are")
-                .hint("reindex it by itself with --archive"));
-        };
+        let whole = whole(path);
+        let text = as_text(&whole)?;
         let folder = whole.parent().and_then(Path::file_name).or(whole.file_name());
         let folder = folder.unwrap_or_default().to_string_lossy();
-        Ok(Self { name: name.map_or_else(|| folder.into_owned(), str::to_owned), path: text.to_owned() })
+        Ok(Self { name: name.map_or_else(|| folder.into_owned(), str::to_owned), path: text, layout: None })
+    }
+
+    /// Reads it by a layout that is given: a name, or the path of a file. Fails if that is not UTF-8.
+    pub fn laid_out(self, layout: Option<&Path>) -> Result<Self> {
+        let named = |layout: &Path| {
+            if Layout::is_name(layout) { as_text(layout) } else { as_text(&whole(layout)) }
+        };
+        Ok(Self { layout: layout.map(named).transpose()?, ..self })
     }
 
     /// Returns the path.
@@ -48,6 +56,19 @@ impl Target {
     pub fn path(&self) -> &Path {
         Path::new(&self.path)
     }
+}
+
+fn whole(path: &Path) -> PathBuf {
+    let whole = path.canonicalize().or_else(|_| std::path::absolute(path));
+    whole.unwrap_or_else(|_| path.to_owned())
+}
+
+fn as_text(path: &Path) -> Result<String> {
+    path.to_str().map(str::to_owned).ok_or_else(|| {
+        Error::new(ErrorKind::Usage, "reindex", path.display())
+            .because("its path is not UTF-8, as reports are")
+            .hint("reindex it by itself with --archive")
+    })
 }
 
 /// Leaves out archives that are named twice, and tells apart those whose names are the same.
@@ -78,13 +99,25 @@ pub struct Settings {
     pub allow_copy: bool,
     /// Archives at a time.
     pub workers: usize,
-    /// Memory of all writers together, in bytes.
+    /// Memory of all of it together, in bytes: of the writers, and [`REBUILD_BESIDE_BYTES`] beside each.
     pub memory_bytes: usize,
     /// How fast text is read, by all of them together.
     pub pace: Pace,
 }
 
 impl Settings {
+    fn options(&self, archive: &Path, layout: Option<&str>) -> Result<Options> {
+        let layout = layout.map(|layout| Layout::find(Path::new(layout))).transpose()?;
+        Ok(Options { allow_copy: self.allow_copy, layout, ..Options::new(archive, &self.index_root) })
+    }
+
+    /// Returns what each of so many rebuilds at a time may take.
+    #[must_use]
+    pub fn means_of_each(&self, workers: usize) -> Means {
+        let share = self.memory_bytes / workers.max(1);
+        Means { writer_bytes: share.saturating_sub(REBUILD_BESIDE_BYTES), pace: self.pace.clone() }
+    }
+
     /// Fails if nobody would work, or if the memory is too little for that many writers.
     pub fn check(&self) -> Result<()> {
         if self.workers == 0 {
@@ -92,7 +125,7 @@ impl Settings {
                 Error::new(ErrorKind::Usage, "reindex", "no archive at a time").hint("give 1 or more")
             );
         }
-        let least = self.workers.saturating_mul(WRITER_BYTES_MIN);
+        let least = self.workers.saturating_mul(WRITER_BYTES_MIN + REBUILD_BESIDE_BYTES);
         if self.memory_bytes < least {
             let (given, least) = (self.memory_bytes / 1_000_000, least.div_ceil(1_000_000));
             return Err(Error::new(ErrorKind::Usage, "reindex within", format!("{given} MB"))

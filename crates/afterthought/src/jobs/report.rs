@@ -59,6 +59,8 @@ pub struct Entry {
     pub name: String,
     /// Its path.
     pub path: String,
+    /// The layout that it is read by, where that is not left to its tables: a name, or the path of a file.
+    pub layout: Option<String>,
     /// Where it stands.
     pub state: State,
     /// This run brought it there, and none before.
@@ -77,7 +79,7 @@ pub struct Entry {
     pub mb_per_s: Option<f64>,
     /// What differed, counted by how.
     pub drift: Option<BTreeMap<String, u64>>,
-    /// The new generation.
+    /// The new generation, also while it is being built.
     pub index_folder: Option<String>,
     /// Its size, in bytes.
     pub index_bytes: Option<u64>,
@@ -88,10 +90,11 @@ pub struct Entry {
 }
 
 impl Entry {
-    pub(super) fn waiting(name: &str, path: &str) -> Self {
+    pub(super) fn waiting(target: &Target) -> Self {
         Self {
-            name: name.to_owned(),
-            path: path.to_owned(),
+            name: target.name.clone(),
+            path: target.path.clone(),
+            layout: target.layout.clone(),
             state: State::Waiting,
             ran: false,
             rows: None,
@@ -108,13 +111,19 @@ impl Entry {
         }
     }
 
+    /// The same archive, of which nothing is known yet.
+    pub(super) fn again(&self) -> Self {
+        let (name, path, layout) = (self.name.clone(), self.path.clone(), self.layout.clone());
+        Self::waiting(&Target { name, path, layout })
+    }
+
     /// Takes note of how its rebuild ended.
     pub(super) fn ended(&mut self, outcome: Result<Outcome, Error>, seconds: f64, is_there: bool) {
-        *self = Self { ran: true, seconds: Some(seconds), ..Self::waiting(&self.name, &self.path) };
+        *self = Self { ran: true, seconds: Some(seconds), ..self.again() };
         match outcome {
             Ok(Outcome::Swapped(done)) => self.done(done, seconds),
             // The next run goes on: this one said nothing of it yet.
-            Ok(Outcome::Stopped) => *self = Self::waiting(&self.name, &self.path),
+            Ok(Outcome::Stopped) => *self = self.again(),
             Ok(Outcome::Drifted(verdict)) => {
                 let counts = verdict.differing.iter().map(|(how, count)| ((*how).to_owned(), *count));
                 self.drift = Some(counts.collect());
@@ -125,6 +134,15 @@ impl Entry {
                 self.state = if is_there { State::Failed } else { State::Missing };
             }
         }
+    }
+
+    /// Takes note that its new generation answers, from what it holds: who built it was killed before it could
+    /// say more.
+    pub(super) fn swapped(&mut self, rows: u64, index_bytes: u64, previous_folder: Option<String>) {
+        self.state = State::Done;
+        self.rows = Some(rows);
+        self.index_bytes = Some(index_bytes);
+        self.previous_folder = previous_folder;
     }
 
     #[expect(clippy::cast_precision_loss, reason = "rates")]
@@ -209,7 +227,7 @@ impl Report {
             started_ms: now,
             touched_ms: now,
             ended_ms: None,
-            archives: targets.iter().map(|target| Entry::waiting(&target.name, &target.path)).collect(),
+            archives: targets.iter().map(Entry::waiting).collect(),
             totals: Totals::default(),
         };
         report.settle();

@@ -2,14 +2,14 @@
 
 use std::collections::HashMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use parking_lot::Mutex;
 
-use crate::engine::Options;
 use crate::error::{Error, ErrorKind, Result};
+use crate::index::{Folder, Store};
 use crate::limits::STAGE_AGE_S_MAX;
 use crate::mirror::Progress;
 use crate::reindex::{Means, Outcome, Reindex};
@@ -69,7 +69,7 @@ impl Job {
             job_of(targets)
         };
         let journal = Journal::take(root, &job)?;
-        let before = journal.read()?;
+        let before = journal.read()?.map(|before| with_what_was_swapped(before, root));
         let mut report = match (before, which) {
             (Some(before), Which::SinceFailed) => again(before, |state| state == State::Done),
             (None, Which::SinceFailed) => return Err(no_last_job(root)),
@@ -77,11 +77,12 @@ impl Job {
             (Some(before), Which::All) if targets.is_empty() => again(before, |_| false),
             (_, Which::All) => Report::new(&job, targets),
         };
-        let names: HashMap<&str, &str> =
-            targets.iter().map(|target| (target.path.as_str(), target.name.as_str())).collect();
+        let targets: HashMap<&str, &Target> =
+            targets.iter().map(|target| (target.path.as_str(), target)).collect();
         for entry in &mut report.archives {
-            if let Some(name) = names.get(entry.path.as_str()) {
-                (*name).clone_into(&mut entry.name);
+            if let Some(target) = targets.get(entry.path.as_str()) {
+                entry.name.clone_from(&target.name);
+                entry.layout.clone_from(&target.layout);
             }
         }
         Ok(Self { journal, report, settings })
@@ -94,7 +95,7 @@ impl Job {
         journal.write(&report)?;
         let waiting = report.archives.iter().filter(|entry| !entry.state.is_final()).count();
         let workers = settings.workers.min(waiting).max(1);
-        let means = Means { writer_bytes: settings.memory_bytes / workers, pace: settings.pace.clone() };
+        let means = settings.means_of_each(workers);
         let broken = Mutex::new(None);
         let report = Mutex::new(report);
         let shared = Shared { journal: &journal, report, settings: &settings, means, stop, tell, broken };
@@ -117,7 +118,7 @@ impl Shared<'_> {
     fn work(&self) {
         while let Some((at, entry)) = self.next() {
             let began = Instant::now();
-            let outcome = catch_unwind(AssertUnwindSafe(|| self.rebuild(&entry))).unwrap_or_else(|_| {
+            let outcome = catch_unwind(AssertUnwindSafe(|| self.rebuild(at, &entry))).unwrap_or_else(|_| {
                 Err(Error::new(ErrorKind::Internal, "reindex", &entry.path)
                     .because("a thread panicked; the index is as it was")
                     .hint("run it by itself with --verbose, and report what it logs"))
@@ -141,10 +142,12 @@ impl Shared<'_> {
         Some((at, report.archives[at].clone()))
     }
 
-    fn rebuild(&self, entry: &Entry) -> Result<Outcome> {
-        let mut options = Options::new(&entry.path, &self.settings.index_root);
-        options.allow_copy = self.settings.allow_copy;
-        Reindex::within(&options, &self.means)?.run(|reindex, progress| {
+    fn rebuild(&self, at: usize, entry: &Entry) -> Result<Outcome> {
+        let options = self.settings.options(Path::new(&entry.path), entry.layout.as_deref())?;
+        let reindex = Reindex::within(&options, &self.means)?;
+        // Whatever happens after the swap, the journal tells the next run which generation this one built.
+        self.change(at, |entry| entry.index_folder = Some(reindex.generation().display().to_string()));
+        reindex.run(|reindex, progress| {
             if self.stop.load(Ordering::Relaxed) || self.broken.lock().is_some() {
                 reindex.interrupt();
             }
@@ -169,12 +172,30 @@ impl Shared<'_> {
     }
 }
 
+/// Takes note of what a killed job had swapped in and not written down any more: what it was building is live.
+fn with_what_was_swapped(mut report: Report, root: &Path) -> Report {
+    for entry in report.archives.iter_mut().filter(|entry| entry.state == State::Running) {
+        let folder = Folder::of(root, Path::new(&entry.path));
+        let is_built = |live: &PathBuf| entry.index_folder.as_deref() == live.to_str();
+        if let Ok(Some(live)) = folder.live()
+            && is_built(&live)
+            // One that cannot be read is built again.
+            && let Ok(store) = Store::open_at(&folder, &live)
+            && let Ok(rows) = store.snapshot().and_then(|snapshot| snapshot.rows())
+        {
+            let previous = folder.previous().ok().flatten();
+            entry.swapped(rows, store.bytes(), previous.map(|path| path.display().to_string()));
+        }
+    }
+    report
+}
+
 /// Takes a job up again: what is `kept` stays as it ended, all else waits.
 fn again(mut report: Report, kept: impl Fn(State) -> bool) -> Report {
     for entry in &mut report.archives {
         entry.ran = false;
         if !kept(entry.state) {
-            *entry = Entry::waiting(&entry.name, &entry.path);
+            *entry = entry.again();
         }
     }
     report.ended_ms = None;

@@ -8,7 +8,7 @@ use crossbeam_channel::{Receiver, never};
 use parking_lot::Mutex;
 
 use crate::archive::{Archive, Stamp};
-use crate::error::Result;
+use crate::error::{ErrorKind, Result};
 use crate::index::{FORMAT, Folder, KnownSession, Merged, Snapshot, Store, Writer};
 use crate::limits::{
     BATCH_BYTES_MAX, BATCH_ROWS_MAX, COMMIT_AGE_MS_MAX, COMMIT_AGE_MS_MIN, COMMIT_FIRST_MS_MAX,
@@ -198,7 +198,7 @@ impl Syncer {
             work.stats.sessions_written += 1;
         }
         for ord in &plan.gone {
-            self.forget_kept(work);
+            self.forget_kept(work)?;
             work.stats.docs_removed += snapshot.rows_of(*ord)?.len() as u64;
             writer.remove_session(*ord);
         }
@@ -224,7 +224,7 @@ impl Syncer {
             .collect();
         let edited = if work.deep { self.edited(&ords, snapshot, work)? } else { HashSet::new() };
         if !edited.is_empty() {
-            self.forget_kept(work);
+            self.forget_kept(work)?;
         }
         let changes = self.archive.read(|view| {
             let changes = group
@@ -242,7 +242,7 @@ impl Syncer {
             // A row that another session holds now was written under it: it is not gone.
             for id in changes.gone {
                 if !work.written.contains(&id) {
-                    self.forget_kept(work);
+                    self.forget_kept(work)?;
                     writer.remove_message(id);
                     work.stats.docs_removed += 1;
                 }
@@ -277,14 +277,20 @@ impl Syncer {
         Ok(edited)
     }
 
-    /// What leaves the archive leaves the generations that are kept beside the live one too.
-    fn forget_kept(&self, work: &mut Work) {
-        if !work.forgot
-            && let Err(error) = self.folder.forget_kept()
-        {
-            tracing::warn!(%error, "an older generation of the index still holds what was deleted");
+    /// What leaves the archive leaves the generations that are kept beside the live one too. Fails as locked
+    /// while another process keeps them: the next sync, which finds the same rows gone, tries again.
+    fn forget_kept(&self, work: &mut Work) -> Result<()> {
+        if !work.forgot {
+            match self.folder.forget_kept() {
+                Err(error) if error.kind() == ErrorKind::IndexLocked => return Err(error),
+                Err(error) => {
+                    tracing::warn!(%error, "an older generation of the index still holds what was deleted");
+                }
+                Ok(()) => {}
+            }
         }
         work.forgot = true;
+        Ok(())
     }
 
     /// Reads and writes rows in bounded batches. Returns whether the caller stopped it.

@@ -21,7 +21,8 @@ const WRITING_MS_MAX: i64 = 10_000;
 
 /// Looks at the archive. Without one that can be read, nothing else can be looked at.
 pub(super) fn checks(options: &Options, flags: &str, deep: bool) -> (Vec<Check>, Option<Archive>) {
-    let seen = Archive::at(&options.archive, options.allow_copy)
+    let seen = options
+        .archive()
         .and_then(|archive| archive.condition().map(|condition| (archive, condition)));
     let (archive, condition) = match seen {
         Ok(seen) => seen,
@@ -29,7 +30,7 @@ pub(super) fn checks(options: &Options, flags: &str, deep: bool) -> (Vec<Check>,
     };
     let mut checks = vec![file(&condition)];
     checks.push(disk(&archive, &condition));
-    let read = archive.read(|view| Ok((view.layout(), view.version()?)));
+    let read = archive.read(|view| Ok((view.layout().to_owned(), view.version()?)));
     // What is no database has no log either.
     if !matches!(&read, Err(error) if error.kind() == ErrorKind::ArchiveUnrecognized) {
         checks.push(log(&condition));
@@ -40,7 +41,7 @@ pub(super) fn checks(options: &Options, flags: &str, deep: bool) -> (Vec<Check>,
             (checks, None)
         }
         Ok((layout, version)) => {
-            checks.push(layout_of(layout, version));
+            checks.push(layout_of(&layout, version));
             if deep {
                 checks.push(pages(&archive, flags));
             }

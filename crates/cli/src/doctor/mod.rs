@@ -7,18 +7,18 @@ mod place;
 mod settings;
 mod text;
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use afterthought::archive::sqlite_version;
-use afterthought::index::FORMAT;
+use afterthought::index::{FORMAT, Folder};
 use afterthought::text::FINGERPRINT;
-use afterthought::{Error, Options};
+use afterthought::{Error, Layout, Options};
 use serde::Serialize;
 
 use crate::args::{self, DoctorFormat, Global};
-use crate::config::settings_of;
+use crate::config::{layout_of, settings_of};
 use crate::fail::{EXIT_DRIFT, Failure, exit_code};
-use crate::profiles::{all_beside, named_in};
+use crate::profiles::{Named, all_beside, named_in};
 use crate::search::flags;
 use crate::stdout::{print_json, print_text};
 
@@ -95,6 +95,8 @@ struct Report {
 struct Subject {
     name: Option<String>,
     path: PathBuf,
+    /// How to open it, unless its layout cannot be read.
+    options: Result<Options, Error>,
     /// What the next command needs to reach the same place.
     flags: String,
 }
@@ -104,19 +106,25 @@ pub(crate) fn run(global: &Global, args: &args::Doctor) -> Result<u8, Failure> {
     let named = all_beside(file.named_archives());
     let profile = global.profile.as_deref().map(|name| named_in(&named, name)).transpose()?;
     let [archive, index] = settings_of(global, &file, profile.as_ref())?;
+    let layout = layout_of(global, &file, profile.as_ref());
+    let options = || {
+        let layout = layout.as_ref().map(|layout| Layout::find(&layout.value)).transpose()?;
+        let allow_copy = global.allow_copy;
+        Ok(Options { allow_copy, layout, ..Options::new(&archive.value, &index.value) })
+    };
     let subjects: Vec<Subject> = if args.all {
-        let flags_of = |name: &str| flags(global, Some(name));
-        let subject = |one: crate::profiles::Named| Subject {
-            flags: flags_of(&one.name),
+        let subject = |one: Named| Subject {
+            flags: flags(global, Some(&one.name)),
+            options: options().and_then(|options| one.options(&options)),
             name: Some(one.name),
             path: one.archive,
         };
         named.into_iter().map(subject).collect()
     } else {
-        vec![Subject { name: global.profile.clone(), path: archive.value, flags: flags(global, None) }]
+        let (name, flags) = (global.profile.clone(), flags(global, None));
+        vec![Subject { name, path: archive.value.clone(), options: options(), flags }]
     };
-    let mut archives: Vec<Examined> =
-        subjects.iter().map(|subject| examine(global, subject, &index.value, args.deep)).collect();
+    let mut archives: Vec<Examined> = subjects.iter().map(|subject| examine(subject, args.deep)).collect();
     let checks = sorted(vec![configuration, settings::indexes(&index.value, &archives)]);
     // What is wrong is read first.
     archives.sort_by_key(|archive| archive.state);
@@ -141,15 +149,20 @@ pub(crate) fn run(global: &Global, args: &args::Doctor) -> Result<u8, Failure> {
     Ok(code)
 }
 
-fn examine(global: &Global, subject: &Subject, index_root: &Path, deep: bool) -> Examined {
-    let options = Options { allow_copy: global.allow_copy, ..Options::new(&subject.path, index_root) };
-    let (mut checks, archive) = archive::checks(&options, &subject.flags, deep);
+fn examine(subject: &Subject, deep: bool) -> Examined {
     let mut index_folder = None;
-    if let Some(archive) = archive {
-        let folder = afterthought::index::Folder::of(index_root, archive.path());
-        checks.extend(index::checks(&archive, &folder, &subject.flags, deep));
-        index_folder = Some(folder.path().display().to_string());
-    }
+    let checks = match &subject.options {
+        Err(error) => vec![Check::refused("layout", error, &subject.flags)],
+        Ok(options) => {
+            let (mut checks, archive) = archive::checks(options, &subject.flags, deep);
+            if let Some(archive) = archive {
+                let folder = Folder::of(&options.index_root, archive.path());
+                checks.extend(index::checks(&archive, &folder, &subject.flags, deep));
+                index_folder = Some(folder.path().display().to_string());
+            }
+            checks
+        }
+    };
     let checks = sorted(checks);
     Examined {
         name: subject.name.clone(),

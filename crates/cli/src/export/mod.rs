@@ -21,8 +21,7 @@ use output::{Bar, Output};
 
 pub(crate) fn run(global: &Global, args: &Export) -> Result<u8, Failure> {
     let selection = selection(args)?;
-    let options = paths::options(global)?;
-    let archive = Archive::at(&options.archive, options.allow_copy)?;
+    let archive = paths::options(global)?.archive()?;
     let output = match &args.output {
         Some(path) => Output::file(path, args.force, &archive)?,
         // A writer would wait for whoever reads what we print.
