@@ -1,6 +1,6 @@
 //! `aft status`: how true the index is.
 
-use afterthought::{Engine, Error, ErrorKind, ErrorView, Layout, Opening, Options, Status};
+use afterthought::{Engine, Error, ErrorKind, ErrorView, Opening, Options, Status};
 use serde_json::{Value, json};
 
 use crate::args::{self, Global};

@@ -21,9 +21,8 @@ const WRITING_MS_MAX: i64 = 10_000;
 
 /// Looks at the archive. Without one that can be read, nothing else can be looked at.
 pub(super) fn checks(options: &Options, flags: &str, deep: bool) -> (Vec<Check>, Option<Archive>) {
-    let seen = options
-        .archive()
-        .and_then(|archive| archive.condition().map(|condition| (archive, condition)));
+    let seen =
+        options.archive().and_then(|archive| archive.condition().map(|condition| (archive, condition)));
     let (archive, condition) = match seen {
         Ok(seen) => seen,
         Err(error) => return (vec![Check::refused("archive", &error, flags)], None),

@@ -5,7 +5,7 @@ mod output;
 
 use std::ops::ControlFlow;
 
-use afterthought::archive::{Archive, Reading};
+use afterthought::archive::Reading;
 use afterthought::export::{Exported, Selection, Step, Walked, export};
 use afterthought::{Error, ErrorKind, Origin};
 
