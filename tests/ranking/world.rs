@@ -73,7 +73,9 @@ impl World {
             }
             for _ in 0..random.below(deletes_below) {
                 let gone = i64::try_from(1 + random.below(id.unsigned_abs())).expect("an id");
-                writers.iter_mut().for_each(|writer| writer.remove_message(gone));
+                for writer in &mut writers {
+                    writer.remove_message(gone);
+                }
                 messages.remove(&gone);
             }
             for (store, writer) in stores.iter().zip(&mut writers) {
@@ -81,7 +83,9 @@ impl World {
                 writer.commit(&Checkpoint { complete: true, ..before }).expect("a commit");
             }
         }
-        writers.into_iter().for_each(|writer| writer.finish().expect("an end"));
+        for writer in writers {
+            writer.finish().expect("an end");
+        }
         let snapshots = stores.iter().map(|store| store.snapshot().expect("a snapshot")).collect();
         Self { snapshots, messages, edited: HashSet::new() }
     }

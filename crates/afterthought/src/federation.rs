@@ -73,15 +73,13 @@ impl Federation {
     /// Returns one of the archives, opening it if it is not. Fails as not found if none has the name, and as
     /// [`Engine::open`] does.
     pub fn archive(&self, name: &str) -> Result<Arc<Engine>> {
-        match self.members.iter().find(|member| member.options.name == name) {
-            Some(member) => member.engine(),
-            None => {
-                let names: Vec<&str> = self.names().collect();
-                Err(Error::new(ErrorKind::NotFound, "find archive", name)
-                    .because("it is none of those that are searched")
-                    .hint(format!("name one of: {}", names.join(", "))))
-            }
-        }
+        let Some(member) = self.members.iter().find(|member| member.options.name == name) else {
+            let names: Vec<&str> = self.names().collect();
+            return Err(Error::new(ErrorKind::NotFound, "find archive", name)
+                .because("it is none of those that are searched")
+                .hint(format!("name one of: {}", names.join(", "))));
+        };
+        member.engine()
     }
 
     /// Brings every index up to date, one after the other, waiting at most `wait` for all of them; see
@@ -115,14 +113,16 @@ impl Federation {
         let commits = request.cursor.as_deref().map(commits_of).filter(|all| all.len() == self.members.len());
         let mut searched: Vec<Result<Searched>> = Vec::new();
         for (number, member) in self.members.iter().enumerate() {
-            let commit = commits.as_ref().map(|all| all[number]);
-            let of_member =
-                member.engine().and_then(|engine| Searched::of(engine, commit, &member.options.name));
+            let name = &member.options.name;
+            let commit = commits.as_ref().and_then(|all| all[number]);
+            if commits.is_some() && commit.is_none() {
+                searched.push(Err(was_left_out(name)));
+                continue;
+            }
+            let of_member = member.engine().and_then(|engine| Searched::of(engine, commit));
             match &of_member {
                 Ok(Searched { engine, .. }) => engine.confine(&mut request),
-                Err(error) if commit.flatten().is_some() => {
-                    return Err(cannot_go_on(&member.options.name, error));
-                }
+                Err(error) if commit.is_some() => return Err(cannot_go_on(name, error)),
                 Err(_) => {}
             }
             searched.push(of_member);
@@ -220,16 +220,17 @@ struct Searched {
 }
 
 impl Searched {
-    /// Takes hold of what is searched. `commit` is what a cursor says of the archive. Fails if that left it out.
-    fn of(engine: Arc<Engine>, commit: Option<Option<u64>>, name: &str) -> Result<Self> {
-        if commit == Some(None) {
-            return Err(Error::new(ErrorKind::CursorStale, "continue the search in", name)
-                .because("the first page was found without it")
-                .hint("ask for the first page again, without the cursor"));
-        }
-        let pinned = engine.pin(commit.flatten())?;
+    /// Takes hold of what is searched: the last commit, or the one of this identity if that is kept.
+    fn of(engine: Arc<Engine>, commit: Option<u64>) -> Result<Self> {
+        let pinned = engine.pin(commit)?;
         Ok(Self { engine, pinned })
     }
+}
+
+fn was_left_out(name: &str) -> Error {
+    Error::new(ErrorKind::CursorStale, "continue the search in", name)
+        .because("the first page was found without it")
+        .hint("ask for the first page again, without the cursor")
 }
 
 fn cannot_go_on(name: &str, error: &Error) -> Error {

@@ -66,10 +66,8 @@ impl Place {
                 .because("it continues another search")
                 .hint("repeat the search that it came with; only the limit and the facets may change"));
         }
-        let goes_on = |(commit, snapshot): (&Option<u64>, &Option<&Snapshot>)| {
-            snapshot.is_none_or(|snapshot| *commit == Some(snapshot.identity()))
-        };
-        if !place.commits.iter().zip(snapshots).all(goes_on) {
+        let mut each = place.commits.iter().zip(snapshots);
+        if !each.all(|(commit, snapshot)| snapshot.is_none_or(|one| *commit == Some(one.identity()))) {
             let hint = if place.depth.saturating_add(request.limit as u64) <= PAGE_DEPTH_MAX as u64 {
                 format!("go on without the cursor, from --offset {}; hits may have moved", place.depth)
             } else {

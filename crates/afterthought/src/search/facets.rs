@@ -224,7 +224,9 @@ impl ValueCounts {
     pub(super) fn merge(&mut self, other: Self) {
         for (facet, counts) in other.0 {
             let own = self.0.entry(facet).or_default();
-            counts.into_iter().for_each(|(value, count)| *own.entry(value).or_default() += count);
+            for (value, count) in counts {
+                *own.entry(value).or_default() += count;
+            }
         }
     }
 
