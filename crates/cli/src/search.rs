@@ -109,12 +109,12 @@ fn refresh(engine: &Engine, wait: Duration) -> Result<Freshness, Failure> {
 
 /// Fails if Ctrl-C was pressed meanwhile.
 fn finish(reporter: Reporter) -> Result<(), Failure> {
-    match reporter.finish() {
-        true => {
-            Err(Failure::Interrupted("stopped; what was indexed stays, and the next run goes on".to_owned()))
-        }
-        false => Ok(()),
+    if reporter.finish() {
+        return Err(Failure::Interrupted(
+            "stopped; what was indexed stays, and the next run goes on".to_owned(),
+        ));
     }
+    Ok(())
 }
 
 fn request(args: &Search) -> Result<SearchRequest, Failure> {
