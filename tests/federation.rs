@@ -1,6 +1,7 @@
 //! Several archives searched as one: what is left out, what is kept for a cursor, what a person sees.
 
 use std::fs;
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -179,6 +180,24 @@ fn a_damaged_index_is_left_out() {
 }
 
 #[test]
+fn an_index_that_is_damaged_while_it_is_open_is_left_out() {
+    let archives = Archives::new();
+    let all = archives.federation();
+    assert_eq!(all.search(weir(1)).expect("a page").total.value, 60);
+    let status = all.archive("laptop").and_then(|engine| engine.status()).expect("figures");
+    for file in fs::read_dir(Path::new(&status.index_folder)).expect("a folder").flatten() {
+        if file.path().extension().is_some_and(|kind| kind == "idx" || kind == "term") {
+            let length = file.metadata().expect("a file").len();
+            // In place: who has it open reads what is written.
+            let mut open = fs::OpenOptions::new().write(true).open(file.path()).expect("a file");
+            open.write_all(&vec![0xA5; usize::try_from(length).expect("small")]).expect("bytes");
+        }
+    }
+    let page = all.search(SearchRequest::new("row")).expect("a page");
+    assert_eq!((page.total.value, left_out(&page)), (40, vec![("laptop", ErrorKind::IndexDamaged)]));
+}
+
+#[test]
 fn groups_and_people_stay_within_their_archives() {
     let archives = Archives::new();
     let all = archives.federation();
@@ -212,6 +231,8 @@ fn archives_are_named_once_each() {
     assert_eq!(refused(vec![archives.options("home"), archives.options("home")]), ErrorKind::Usage);
     let again = Options { name: "again".to_owned(), ..archives.options("home") };
     assert_eq!(refused(vec![archives.options("home"), again]), ErrorKind::Usage);
+    let other = Options { user: Some("somebody".to_owned()), ..archives.options("office") };
+    assert_eq!(refused(vec![archives.options("home"), other]), ErrorKind::Usage);
     let all = archives.federation();
     assert_eq!(all.names().collect::<Vec<_>>(), NAMES);
     assert_eq!(all.archive("office").expect("an archive").status().expect("figures").index.rows, 20);

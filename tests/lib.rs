@@ -82,6 +82,12 @@ impl Fixture {
         command.arg("--archive").arg(self.archive()).arg("--index").arg(self.index()).args(arguments);
         run(&mut command)
     }
+
+    /// Returns the flags that [`Self::aft`] gives, as commands that are told have them.
+    #[must_use]
+    pub fn flags(&self) -> String {
+        format!(" --archive {} --index {}", self.archive().display(), self.index().display())
+    }
 }
 
 /// Returns a number that the environment may set.

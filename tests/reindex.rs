@@ -294,7 +294,8 @@ fn a_damaged_index_is_replaced() {
     fs::write(live(&fixture).join("meta.json"), "{").expect("a file");
     let refused = fixture.aft(&["search", "basil"]);
     assert_eq!(refused.code, 5, "{refused:?}");
-    assert!(refused.stderr.contains("aft reindex"), "{refused:?}");
+    let told = format!("run: aft{} reindex", fixture.flags());
+    assert!(refused.stderr.contains(&told), "{refused:?}");
     assert_eq!(fixture.aft(&["reindex"]).code, 0);
     assert_eq!(fixture.aft(&["--json", "search", "basil"]).json()["total"]["value"], 1);
 }

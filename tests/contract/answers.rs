@@ -420,7 +420,10 @@ fn verify_proves_equal_rows() {
     assert_eq!((ran.code, ran.stderr.as_str()), (0, ""));
     assert_eq!(
         ran.stdout,
-        "equal: 21 messages in 7 sessions, row by row; what they say: aft verify --deep\n"
+        format!(
+            "equal: 21 messages in 7 sessions, row by row; what they say: aft{} verify --deep\n",
+            fixture.flags()
+        )
     );
 }
 
@@ -451,7 +454,7 @@ fn verify_lists_every_kind_of_drift_and_index_mends_it() {
         "different: 1 missing, 1 session, 1 state, 1 surplus",
         "#9 of session s-lock: state",
         "session s-long: what is known of it",
-        "aft verify --repair",
+        &format!("aft{} verify --repair", fixture.flags()),
     ] {
         assert!(ran.stdout.contains(line), "{line}: {ran:?}");
     }
@@ -470,7 +473,8 @@ fn verify_deep_sees_an_edit_in_place_and_repairs_it() {
     answer("verify", &fixture.aft(&["--json", "verify"]), 0);
     let verdict = answer("verify", &fixture.aft(&["--json", "verify", "--deep"]), 7);
     assert_eq!((&verdict["deep"], &verdict["differing"]), (&json!(true), &json!({"text": 1})));
-    assert!(fixture.aft(&["verify", "--deep"]).stdout.contains("aft verify --deep --repair"));
+    let told = format!("aft{} verify --deep --repair", fixture.flags());
+    assert!(fixture.aft(&["verify", "--deep"]).stdout.contains(&told));
     let repaired = answer("verify", &fixture.aft(&["--json", "verify", "--deep", "--repair"]), 0);
     assert_eq!(repaired["repaired"]["docs_added"], 1);
     let ran = fixture.aft(&["verify", "--deep"]);

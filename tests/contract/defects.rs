@@ -24,6 +24,6 @@ fn a_pointer_to_a_generation_that_is_gone_is_damage() {
     let ran = scene.fixture.aft(&["--json", "status"]);
     let error = error_of(&ran.stderr);
     assert_eq!((ran.code, &error["kind"]), (5, &"index-damaged".into()), "{error}");
-    assert_eq!(error["hint"], "run: aft reindex");
+    assert_eq!(error["hint"], format!("run: aft{} reindex", scene.fixture.flags()));
     assert!(!error["message"].as_str().is_some_and(|message| message.contains("DoesNotExist(")), "{error}");
 }

@@ -297,7 +297,9 @@ impl Engine {
 
     /// Does the same, until a deadline that the caller sets.
     pub fn search_until(&self, mut request: SearchRequest, deadline: Deadline) -> Result<Page> {
-        self.confine(&mut request);
+        if self.user.is_some() {
+            request.filters.confined_to.clone_from(&self.user);
+        }
         let mut page = self.over(|store| {
             let commit = request.cursor.as_deref().map(commits_of).and_then(|commits| *commits.first()?);
             let snapshot = self.snapshot_for(store, commit)?;
@@ -309,13 +311,6 @@ impl Engine {
         })?;
         say_how_true(&mut page);
         Ok(page)
-    }
-
-    /// Leaves nothing but this person's sessions for a search to find.
-    pub(crate) fn confine(&self, request: &mut SearchRequest) {
-        if self.user.is_some() {
-            request.filters.confined_to.clone_from(&self.user);
-        }
     }
 
     /// Takes hold of the last commit, or of the one of this identity if that is kept, for a search of several

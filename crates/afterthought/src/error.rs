@@ -1,6 +1,7 @@
 //! What can go wrong, as kinds for machines and sentences for people. Never prints.
 
 use std::fmt;
+use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
@@ -146,6 +147,13 @@ impl Error {
     pub fn next_step(&self) -> Option<&str> {
         self.hint.as_deref()
     }
+}
+
+/// Writes a path as a word of a shell's command.
+pub(crate) fn quoted(path: &Path) -> String {
+    let path = path.display().to_string();
+    let is_plain = |c: char| c.is_alphanumeric() || "/._-+:@%=".contains(c);
+    if path.chars().all(is_plain) { path } else { format!("'{}'", path.replace('\'', "'\\''")) }
 }
 
 /// An error as programs see it; `schema/error.schema.json` states it.

@@ -12,7 +12,7 @@ use crate::mirror::copies_in;
 use crate::model::{Message, Origin, Session};
 use crate::time::rfc3339;
 
-/// Which messages to take; everything that a search shows by default.
+/// Which messages to take; by default everything that a search can show, so also rows of `session_meta`.
 #[derive(Clone, Debug, Default)]
 pub struct Selection {
     /// Of these sessions only, by id or the beginning of one; of all if empty.

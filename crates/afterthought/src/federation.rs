@@ -43,7 +43,7 @@ impl Member {
 
 impl Federation {
     /// Names the archives, whose hits bear the names in these options; opens none yet. Fails if there are none
-    /// or too many, or if two have one name or are one archive.
+    /// or too many, if two have one name or are one archive, or if they are not all for the same person.
     pub fn of(archives: Vec<Options>) -> Result<Self> {
         let refused = |thing: &str, why: String| Error::new(ErrorKind::Usage, "search", thing).because(why);
         if archives.is_empty() || archives.len() > FEDERATION_ARCHIVES_MAX {
@@ -53,12 +53,16 @@ impl Federation {
         }
         let (mut names, mut paths) = (HashSet::new(), HashSet::new());
         for options in &archives {
+            if options.user != archives[0].user {
+                return Err(refused(&options.name, "it is confined to another person".to_owned())
+                    .hint("search one person's archives at a time"));
+            }
             // What is not there is no other archive either.
             let path = options.archive.canonicalize().unwrap_or_else(|_| options.archive.clone());
             if !names.insert(&options.name) || !paths.insert(path) {
-                return Err(
-                    refused(&options.name, "it is named twice".to_owned()).hint("name every archive once")
-                );
+                let why =
+                    format!("another one has its name, or is the same file, {}", options.archive.display());
+                return Err(refused(&options.name, why).hint("name every archive once"));
             }
         }
         let member = |options| Member { options, engine: Mutex::new(None) };
@@ -119,13 +123,16 @@ impl Federation {
                 searched.push(Err(was_left_out(name)));
                 continue;
             }
-            let of_member = member.engine().and_then(|engine| Searched::of(engine, commit));
+            let in_time =
+                deadline.check("its turn came after the deadline", "search fewer archives at a time");
+            let of_member = in_time.and_then(|()| Searched::of(member.engine()?, commit));
             match &of_member {
-                Ok(Searched { engine, .. }) => engine.confine(&mut request),
                 Err(error) if commit.is_some() => return Err(cannot_go_on(name, error)),
-                Err(_) => {}
+                _ => searched.push(of_member),
             }
-            searched.push(of_member);
+        }
+        if let Some(person) = self.members.first().and_then(|member| member.options.user.clone()) {
+            request.filters.confined_to = Some(person);
         }
         loop {
             if searched.iter().all(Result::is_err) {
@@ -182,7 +189,8 @@ impl Federation {
             }
             Err(error) => error,
         };
-        if error.kind() == ErrorKind::Internal {
+        // Whose files are garbled, tantivy does not say.
+        if matches!(error.kind(), ErrorKind::Internal | ErrorKind::IndexDamaged) {
             for (number, one) in searched.iter().enumerate() {
                 if let Ok(one) = one
                     && let Err(damaged) = one.pinned.check_files()

@@ -78,6 +78,8 @@ pub const BOOST_MAX: f32 = 1_000_000.0;
 pub const SEARCH_QUEUE_MAX: usize = 64;
 /// Wall time of one search, in milliseconds.
 pub const SEARCH_WALL_MS_MAX: u64 = 10_000;
+/// Most ids that a layout gives a row: of a billion rows the numbers are still 64 bits.
+pub const LAYOUT_STRIDE_MAX: i64 = 1_000_000_000;
 /// Archives that one search asks.
 pub const FEDERATION_ARCHIVES_MAX: usize = 100;
 

@@ -420,7 +420,7 @@ pub(crate) struct Doctor {
     /// Look at every archive that has a name: those of the configuration file and the agent's profiles
     #[arg(long, conflicts_with_all = ["archive", "profile"])]
     pub(crate) all: bool,
-    /// Also read every page of the archive, every byte of the index, and compare what every row says
+    /// Also read every page of the archive, every byte of the index that answers, and compare what every row says
     #[arg(long)]
     pub(crate) deep: bool,
     /// How to print it

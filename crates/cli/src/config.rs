@@ -15,7 +15,7 @@ use crate::profiles::{self, Named};
 use crate::stdout::{print_json, print_text};
 
 /// The variable that says how the archive is laid out.
-pub(crate) const LAYOUT: &str = "AFTERTHOUGHT_LAYOUT";
+const LAYOUT: &str = "AFTERTHOUGHT_LAYOUT";
 
 /// The configuration file, `afterthought/config.toml` in the user's configuration folder.
 #[derive(Debug, Default, Deserialize)]
@@ -103,7 +103,7 @@ pub(crate) fn settings_of(
 }
 
 /// Returns how the archive is laid out, where that is said: a name, or the path of a file. What the
-/// configuration file says is of the archive that it stands beside.
+/// configuration file says is of the archive that it stands beside, and of a named one the last word.
 pub(crate) fn layout(global: &Global) -> Result<Option<Setting>, Failure> {
     let file = read_file()?;
     let profile = global.profile.as_deref().map(profiles::named).transpose()?;
@@ -112,13 +112,20 @@ pub(crate) fn layout(global: &Global) -> Result<Option<Setting>, Failure> {
 
 /// Returns the same by what a file says, and by the profile that was named.
 pub(crate) fn layout_of(global: &Global, file: &File, profile: Option<&Named>) -> Option<Setting> {
-    let file = match profile {
-        Some(named) => named.layout.clone(),
-        None if first(global.archive.as_ref(), "AFTERTHOUGHT_ARCHIVE", None).is_some() => None,
-        None => file.layout.as_deref().map(at_home),
+    let found = match profile {
+        Some(Named { layout: Some(own), .. }) => Some((own.clone(), Origin::File)),
+        Some(_) => first(global.layout.as_ref(), LAYOUT, None),
+        None if first(global.archive.as_ref(), "AFTERTHOUGHT_ARCHIVE", None).is_some() => {
+            first(global.layout.as_ref(), LAYOUT, None)
+        }
+        None => first(global.layout.as_ref(), LAYOUT, file.layout.as_deref().map(at_home)),
     };
-    let found = first(global.layout.as_ref(), LAYOUT, file);
     found.map(|(value, origin)| Setting { name: "layout", value, origin })
+}
+
+/// Returns the layout of archives that have none of their own in the configuration file, among several.
+pub(crate) fn layout_of_others(global: &Global) -> Option<PathBuf> {
+    first(global.layout.as_ref(), LAYOUT, None).map(|(layout, _)| layout)
 }
 
 pub(crate) fn first(
@@ -154,7 +161,8 @@ pub(crate) fn file_path() -> Option<PathBuf> {
     Some(strategy.config_dir().join("afterthought").join("config.toml"))
 }
 
-fn at_home(path: &Path) -> PathBuf {
+/// Puts the home folder in the place of a leading `~`.
+pub(crate) fn at_home(path: &Path) -> PathBuf {
     match path.strip_prefix("~") {
         Ok(inside) => etcetera::home_dir().map_or_else(|_| path.to_owned(), |home| home.join(inside)),
         Err(_) => path.to_owned(),

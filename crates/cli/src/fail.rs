@@ -8,7 +8,8 @@ use clap::error::{ContextKind, ContextValue, ErrorKind as ClapKind};
 use clap::{CommandFactory, Parser};
 use serde_json::json;
 
-use crate::args::Cli;
+use crate::args::{Cli, Global};
+use crate::search::flags;
 
 /// Why a command ended early.
 pub(crate) enum Failure {
@@ -44,15 +45,25 @@ pub(crate) const EXIT_DRIFT: u8 = 7;
 
 impl Failure {
     /// Prints the failure and returns its exit code.
-    pub(crate) fn report(&self, json: bool) -> ExitCode {
+    pub(crate) fn report(&self, global: &Global) -> ExitCode {
+        let json = global.json;
         match self {
             Self::BrokenPipe => ExitCode::SUCCESS,
-            Self::Library(error) => say(json, error.kind(), &error.to_string(), error.next_step()),
+            Self::Library(error) => {
+                let hint = error.next_step().map(|hint| addressed(hint, &flags(global, None)));
+                say(json, error.kind(), &error.to_string(), hint.as_deref())
+            }
             Self::Usage(message) => say(json, ErrorKind::Usage, message, Some("see: aft --help")),
             Self::Interrupted(message) => say(json, ErrorKind::Interrupted, message, None),
             Self::Io(error) => say(json, ErrorKind::Internal, &error.to_string(), None),
         }
     }
+}
+
+/// Addresses a command of the library's hint to the archive that was asked: the library knows the command, and
+/// not how it was called.
+pub(crate) fn addressed(hint: &str, flags: &str) -> String {
+    hint.replacen("run: aft ", &format!("run: aft{flags} "), 1)
 }
 
 fn say(json: bool, kind: ErrorKind, message: &str, hint: Option<&str>) -> ExitCode {

@@ -13,7 +13,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::args::{Global, ProgressArg, Reindex};
-use crate::config::{LAYOUT, first, settings};
+use crate::config::{at_home, layout_of_others, settings};
 use crate::fail::{EXIT_DRIFT, Failure, exit_code};
 use crate::profiles;
 use crate::progress::Lines;
@@ -111,7 +111,7 @@ struct Listed {
 /// Returns the archives of a job; none where none are named.
 pub(crate) fn targets(global: &Global, args: &Reindex) -> Result<Vec<Target>, Failure> {
     // One that is given is of those that have none of their own.
-    let given = first(global.layout.as_ref(), LAYOUT, None).map(|(layout, _)| layout);
+    let given = layout_of_others(global);
     let given = given.as_deref();
     let target = |path: &PathBuf| Target::new(path, None)?.laid_out(given);
     let targets: Vec<Target> = match &args.manifest {
@@ -132,10 +132,10 @@ fn listed(manifest: &Path, given: Option<&Path>) -> Result<Vec<Target>, Failure>
     let folder = manifest.parent().unwrap_or(Path::new(""));
     let target = |listed: &Listed| {
         let there = |layout: &PathBuf| {
-            if Layout::is_name(layout) { layout.clone() } else { folder.join(layout) }
+            if Layout::is_name(layout) { layout.clone() } else { folder.join(at_home(layout)) }
         };
         let layout = listed.layout.as_ref().map(there);
-        let target = Target::new(&folder.join(&listed.path), listed.name.as_deref())?;
+        let target = Target::new(&folder.join(at_home(&listed.path)), listed.name.as_deref())?;
         target.laid_out(layout.as_deref().or(given))
     };
     Ok(read.archive.iter().map(target).collect::<Result<_, _>>()?)

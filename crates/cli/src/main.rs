@@ -57,7 +57,7 @@ fn main() -> ExitCode {
     }
     match run(&cli) {
         Ok(code) => ExitCode::from(code),
-        Err(failure) => failure.report(cli.global.json),
+        Err(failure) => failure.report(&cli.global),
     }
 }
 

@@ -1,5 +1,6 @@
 //! The archives that have names: those of the configuration file, and the profiles of the agent.
 
+use std::collections::HashSet;
 use std::path::PathBuf;
 
 use afterthought::{Error, ErrorKind, Layout, Options};
@@ -75,6 +76,15 @@ fn toml_key(name: &str) -> String {
     if !name.is_empty() && name.chars().all(is_bare) { name.to_owned() } else { format!("{name:?}") }
 }
 
+/// Fails where one archive is named beside `--all` or `--profiles`, which name several.
+pub(crate) fn alone(global: &Global, flag: &str) -> Result<(), Failure> {
+    match (&global.archive, &global.profile) {
+        (None, None) => Ok(()),
+        (Some(_), _) => Err(Failure::Usage(format!("{flag} names several archives, and --archive one"))),
+        (_, Some(_)) => Err(Failure::Usage(format!("{flag} names several archives, and --profile one"))),
+    }
+}
+
 /// Returns these archives, or all that have a name. Fails with the names there are, or if there are none.
 pub(crate) fn several(names: &[String], is_all: bool) -> Result<Vec<Named>, Failure> {
     if !is_all {
@@ -86,7 +96,12 @@ pub(crate) fn several(names: &[String], is_all: bool) -> Result<Vec<Named>, Fail
             let gives = where_names_stand();
             Err(Failure::Usage(format!("no archive has a name; {gives} gives some")))
         }
-        all => Ok(all),
+        mut all => {
+            // One that has two names is searched once, by the first.
+            let mut seen = HashSet::new();
+            all.retain(|one| seen.insert(one.archive.canonicalize().unwrap_or_else(|_| one.archive.clone())));
+            Ok(all)
+        }
     }
 }
 

@@ -16,6 +16,7 @@ use crate::index::work_done;
 use crate::jobs::{self, Bounds};
 use crate::paths;
 use crate::progress::Reporter;
+use crate::search::flags;
 use crate::stdout::{grouped, print_json, print_text, size};
 use crate::verify::differences;
 
@@ -102,7 +103,7 @@ fn back(global: &Global) -> Result<u8, Failure> {
     if global.json {
         print_json(&as_json(&done)?)?;
     } else {
-        print_text(&back_as_text(&done))?;
+        print_text(&back_as_text(&done, &flags(global, None)))?;
     }
     Ok(0)
 }
@@ -128,7 +129,7 @@ fn as_text(done: &Reindexed, seconds: f64) -> String {
     text
 }
 
-fn back_as_text(done: &RolledBack) -> String {
+fn back_as_text(done: &RolledBack, flags: &str) -> String {
     let mut text = format!(
         "the index before answers again: {}, {} messages, {}; the next search takes in what came since\n",
         done.index_folder,
@@ -137,7 +138,7 @@ fn back_as_text(done: &RolledBack) -> String {
     );
     if let Some(previous) = &done.previous_folder {
         text += &format!(
-            "the one that answered is kept, and aft reindex --rollback goes back to it: {previous}\n"
+            "the one that answered is kept, and aft{flags} reindex --rollback goes back to it: {previous}\n"
         );
     }
     text

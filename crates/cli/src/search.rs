@@ -21,7 +21,11 @@ use crate::progress::Reporter;
 use crate::stdout::{grouped, print_json, print_text};
 
 pub(crate) fn run(global: &Global, args: &Search) -> Result<u8, Failure> {
-    let mut options = paths::options(global)?;
+    let is_several = args.all || !args.profiles.is_empty();
+    if is_several {
+        profiles::alone(global, if args.all { "--all" } else { "--profiles" })?;
+    }
+    let mut options = if is_several { paths::options_of_several(global)? } else { paths::options(global)? };
     // One question needs no thread to wait for it.
     options.readers = 0;
     // What a cursor continues must still be there.
@@ -32,7 +36,7 @@ pub(crate) fn run(global: &Global, args: &Search) -> Result<u8, Failure> {
     let request = request(args)?;
     let wait = Duration::try_from_secs_f64(args.wait)
         .map_err(|_| Failure::Usage(format!("--wait {}: not a number of seconds of 0 or more", args.wait)))?;
-    if args.all || !args.profiles.is_empty() {
+    if is_several {
         return several(global, args, &options, request, Some(wait).filter(|_| !no_sync));
     }
     let engine = Engine::open(&options)?;
@@ -66,8 +70,19 @@ fn several(
     request: SearchRequest,
     wait: Option<Duration>,
 ) -> Result<u8, Failure> {
-    let archives = profiles::several(&args.profiles, args.all)?;
-    let archives = archives.iter().map(|named| named.options(options)).collect::<Result<_, _>>()?;
+    let mut archives = Vec::new();
+    let mut unreadable = Vec::new();
+    for named in profiles::several(&args.profiles, args.all)? {
+        match named.options(options) {
+            Ok(options) => archives.push(options),
+            Err(error) => unreadable.push((named.name, error)),
+        }
+    }
+    if archives.is_empty()
+        && let Some((_, error)) = unreadable.pop()
+    {
+        return Err(error.into());
+    }
     let federation = Federation::of(archives)?;
     let began = Instant::now();
     let mut fresh = Vec::new();
@@ -80,6 +95,12 @@ fn several(
     let sync_ms = began.elapsed().as_secs_f64() * 1_000.0;
     let mut page = federation.search(request)?;
     page.sync_ms = sync_ms;
+    for (name, error) in &unreadable {
+        let message = format!("{name} was left out: {error}");
+        page.warnings.insert(0, Warning::new("archive-left-out", message));
+        let view = ArchiveView { name: name.clone(), index: None, error: Some(error.into()) };
+        page.archives.get_or_insert_default().push(view);
+    }
     for (name, fresh) in federation.names().zip(&fresh) {
         let behind = match fresh {
             Ok(freshness) => freshness.warning().map(|warning| warning.message),
@@ -246,7 +267,9 @@ pub(crate) fn flags(global: &Global, archive: Option<&str>) -> String {
     };
     let profile = archive.or(global.profile.as_deref());
     let profile = profile.map_or(String::new(), |name| format!(" --profile {}", quoted(name)));
-    profile + &flag("--archive", &global.archive) + &flag("--index", &global.index)
+    let copy = if global.allow_copy { " --allow-copy" } else { "" };
+    let paths = [("--archive", &global.archive), ("--layout", &global.layout), ("--index", &global.index)];
+    paths.into_iter().fold(profile, |flags, (name, path)| flags + &flag(name, path)) + copy
 }
 
 /// Tells on standard error what the caller should know.

@@ -8,14 +8,15 @@ use crate::config::where_names_stand;
 use crate::fail::{EXIT_DRIFT, Failure, quoted};
 use crate::paths;
 use crate::profiles::{self, Named};
+use crate::search::flags;
 use crate::stdout::{grouped, print_json, print_text, size};
 
 pub(crate) fn run(global: &Global, args: &args::Status) -> Result<u8, Failure> {
-    let mut options = paths::options(global)?;
-    options.index = Opening::Existing;
     if args.all {
-        return all(global, &options);
+        profiles::alone(global, "--all")?;
+        return all(global, &Options { index: Opening::Existing, ..paths::options_of_several(global)? });
     }
+    let options = Options { index: Opening::Existing, ..paths::options(global)? };
     let status = Engine::open(&options)?.status()?;
     if global.json {
         print_json(&status)?;
@@ -40,7 +41,7 @@ pub(crate) fn run(global: &Global, args: &args::Status) -> Result<u8, Failure> {
         by_origin.join(", "),
     );
     if index.percent < 100 {
-        text += &format!("built       {} %; to go on: aft index\n", index.percent);
+        text += &format!("built       {} %; to go on: aft{} index\n", index.percent, flags(global, None));
     } else if index.rows_behind > 0 {
         text += &format!(
             "behind      {} rows; the next search or aft index takes them in\n",

@@ -12,6 +12,7 @@ use crate::index::work_done;
 use crate::paths;
 use crate::progress::Reporter;
 use crate::reindex::{rebuild, stopped};
+use crate::search::flags;
 use crate::stdout::{grouped, print_json, print_text};
 
 pub(crate) fn run(global: &Global, args: &Verify) -> Result<u8, Failure> {
@@ -26,7 +27,7 @@ pub(crate) fn run(global: &Global, args: &Verify) -> Result<u8, Failure> {
         print_json(&value)?;
     } else {
         let repaired = repaired.map_or_else(String::new, |work| format!("repair: {}\n", work_done(work)));
-        print_text(&(repaired + &as_text(&verdict, args)))?;
+        print_text(&(repaired + &as_text(global, &verdict, args)))?;
     }
     Ok(if verdict.equal { 0 } else { EXIT_DRIFT })
 }
@@ -60,19 +61,24 @@ fn rebuilt(options: &Options) -> Result<SyncStats, Failure> {
     }
 }
 
-fn as_text(verdict: &Verdict, args: &Verify) -> String {
+fn as_text(global: &Global, verdict: &Verdict, args: &Verify) -> String {
+    let flags = flags(global, None);
     if verdict.equal {
         return format!(
             "equal: {} messages in {} sessions, row by row{}\n",
             grouped(verdict.archive_rows),
             grouped(verdict.sessions_compared),
-            if verdict.deep { ", and all that they say" } else { "; what they say: aft verify --deep" }
+            if verdict.deep {
+                ", and all that they say".to_owned()
+            } else {
+                format!("; what they say: aft{flags} verify --deep")
+            }
         );
     }
     let mut text = differences(verdict);
     if !args.repair {
         let deep = if args.deep { " --deep" } else { "" };
-        text += &format!("to mend it: aft verify{deep} --repair\n");
+        text += &format!("to mend it: aft{flags} verify{deep} --repair\n");
     }
     text
 }

@@ -141,6 +141,11 @@ impl Mapping {
             columns.extend(found.keys().cloned());
             sources.push((number, source, found));
         }
+        if sources.is_empty() {
+            return Err(Refusal::Layout(
+                "it has none of the tables that [[messages]] are read from".to_owned(),
+            ));
+        }
         columns.sort_unstable();
         columns.dedup();
         let sources: Vec<_> = sources

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::error::{Error, ErrorKind, Result};
+use crate::limits::LAYOUT_STRIDE_MAX;
 
 use super::columns::{
     MESSAGE_OPTIONAL, MESSAGE_REQUIRED, MESSAGE_STORED, SESSION_LIGHT, SESSION_REQUIRED, SESSION_STORED,
@@ -93,6 +94,10 @@ fn check(mapping: &Mapping, file: &File) -> Result<()> {
     }
     if usize::try_from(*stride.get_ref()).map_or(true, |stride| stride < mapping.messages.len()) {
         let why = format!("stride is less than the number of [[messages]], {}", mapping.messages.len());
+        return Err(file.refused(stride.span().start, why));
+    }
+    if *stride.get_ref() > LAYOUT_STRIDE_MAX {
+        let why = format!("stride is more than {LAYOUT_STRIDE_MAX}: ids would not be whole numbers");
         return Err(file.refused(stride.span().start, why));
     }
     let from = mapping.sessions.from.span().start;

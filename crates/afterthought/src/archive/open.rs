@@ -22,7 +22,7 @@ use rusqlite::{Connection, ErrorCode, OpenFlags};
 use tempfile::TempDir;
 use xxhash_rust::xxh3::Xxh3;
 
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, ErrorKind, Result, quoted};
 
 use super::stamp::{Stamp, database_file, sidecar};
 
@@ -232,13 +232,13 @@ fn refused(path: &Path, error: rusqlite::Error) -> Error {
 
 /// Says why a database cannot be read, and what can be done about it.
 pub(super) fn unread(act: &'static str, path: &Path, error: rusqlite::Error) -> Error {
-    use ErrorCode::{CannotOpen, DatabaseBusy, DatabaseCorrupt, DatabaseLocked, PermissionDenied};
+    use ErrorCode::{CannotOpen, DatabaseBusy, DatabaseCorrupt, DatabaseLocked, PermissionDenied, Unknown};
     let (kind, hint) = match error.sqlite_error_code() {
         Some(DatabaseBusy | DatabaseLocked) => {
             (ErrorKind::ArchiveUnsteady, "another program has locked it; try again in a moment".to_owned())
         }
         Some(DatabaseCorrupt) => {
-            let salvage = format!("sqlite3 {} .recover", path.display());
+            let salvage = format!("sqlite3 {} .recover", quoted(path));
             (
                 ErrorKind::ArchiveUnavailable,
                 format!(
@@ -246,6 +246,12 @@ pub(super) fn unread(act: &'static str, path: &Path, error: rusqlite::Error) -> 
                 ),
             )
         }
+        // An expression that fails on a row is plain bad SQL to SQLite.
+        Some(Unknown) => (
+            ErrorKind::ArchiveUnavailable,
+            "an expression of its layout may fail on one of its rows; its own agent should be able to open it"
+                .to_owned(),
+        ),
         Some(CannotOpen | PermissionDenied) => {
             (ErrorKind::ArchiveUnavailable, "check the permissions of the file and its folder".to_owned())
         }

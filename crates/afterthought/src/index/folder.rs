@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use tantivy::directory::error::OpenDirectoryError;
 use xxhash_rust::xxh3::xxh3_64;
 
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, ErrorKind, Result, quoted};
 use crate::limits::{LOCK_POLL_MS, LOCK_WAIT_MS_MAX, STAGE_AGE_S_MAX};
 
 use super::storage::{Disk, Place, Storage};
@@ -224,7 +224,8 @@ impl Folder {
         age.is_some_and(|age| age.as_secs() > STAGE_AGE_S_MAX.unsigned_abs())
     }
 
-    fn prune_locked(&self) -> Result<()> {
+    /// Removes every generation that no pointer names, where the folder is locked.
+    pub(super) fn prune_locked(&self) -> Result<()> {
         let mut used = Vec::new();
         for usage in Use::ALL {
             used.extend(self.named(usage)?);
@@ -275,7 +276,7 @@ impl Folder {
                 .because(format!("another process holds its file \"{LOCK}\""))
                 .hint(format!(
                     "try again; if it lasts, see which process that is: lsof {}",
-                    self.path.join(LOCK).display()
+                    quoted(&self.path.join(LOCK))
                 ))),
         }
     }

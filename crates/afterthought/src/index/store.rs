@@ -10,7 +10,7 @@ use tantivy::directory::META_LOCK;
 use tantivy::directory::error::{LockError, OpenReadError, OpenWriteError};
 use tantivy::{Directory, Index, IndexReader, IndexSettings, ReloadPolicy, Searcher, TantivyError};
 
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, ErrorKind, Result, quoted};
 use crate::limits::STAGE_AGE_S_MAX;
 use crate::model::Checkpoint;
 use crate::text;
@@ -152,13 +152,20 @@ impl Store {
         let live = folder.live().ok().flatten();
         // A swap that was cut off leaves the pointer to what is live by now.
         let left = folder.staged().ok().flatten().filter(|path| Some(path) != live.as_ref());
-        if let Some(store) = left.and_then(|path| Self::open_at(folder, &path).ok())
+        let left = match left.map(|path| Self::open_at(folder, &path)).transpose() {
+            // It is whole, and somebody holds it: nothing is thrown away for that.
+            Err(error) if error.kind() == ErrorKind::IndexLocked => return Err(error),
+            other => other.ok().flatten(),
+        };
+        if let Some(store) = left
             && now_ms - store.snapshot()?.checkpoint().committed_ms < STAGE_AGE_S_MAX * 1_000
         {
             return Ok((store, Stage::GoneOnWith));
         }
         let store = Self::create(folder)?;
         folder.stage(&store.path)?;
+        // What stood there before is of no use now, and there may be one for every build that failed.
+        folder.prune_locked()?;
         Ok((store, Stage::New))
     }
 
@@ -409,7 +416,7 @@ fn sorted_as(act: &'static str, path: &Path, error: &TantivyError) -> Error {
             let lock = path.join(&META_LOCK.filepath);
             Error::new(ErrorKind::IndexLocked, act, path.display())
                 .because("another process keeps its segments from being opened")
-                .hint(format!("try again; if it lasts, see which process that is: lsof {}", lock.display()))
+                .hint(format!("try again; if it lasts, see which process that is: lsof {}", quoted(&lock)))
         }
         TantivyError::LockFailure(LockError::LockBusy, _) => {
             Error::new(ErrorKind::IndexLocked, act, path.display())

@@ -81,8 +81,11 @@ impl Job {
             targets.iter().map(|target| (target.path.as_str(), target)).collect();
         for entry in &mut report.archives {
             if let Some(target) = targets.get(entry.path.as_str()) {
+                // What was read otherwise is not done.
+                if entry.layout != target.layout {
+                    *entry = Entry::waiting(target);
+                }
                 entry.name.clone_from(&target.name);
-                entry.layout.clone_from(&target.layout);
             }
         }
         Ok(Self { journal, report, settings })

@@ -64,6 +64,8 @@ pub(super) struct Ranked<'a> {
     pub(super) is_any_wanted: bool,
     /// What comes first.
     pub(super) order: Order<'a>,
+    /// Threads that share its search.
+    threads: usize,
     pub(super) request: &'a SearchRequest,
 }
 
@@ -92,6 +94,10 @@ impl<'a> Ranked<'a> {
                 Some(first) => Self { dictionaries, order, ..first.clone() },
                 None => Self::of(corpus, dictionaries, plan, order, request)?,
             });
+        }
+        // Threads that share out archives share no archive.
+        if let [one] = &mut *each {
+            one.threads = threads(std::slice::from_ref(one))?;
         }
         Ok(each)
     }
@@ -161,6 +167,7 @@ impl<'a> Ranked<'a> {
             reads_positions,
             is_any_wanted,
             order,
+            threads: 1,
             request,
         })
     }
@@ -383,7 +390,7 @@ pub(super) fn collect(
 ) -> Result<Collected> {
     let segments = 0..snapshot.searcher().segment_readers().len();
     let scans = segments.map(|segment| Scan::of(snapshot, ranked, filter, segment)).collect::<Result<_>>()?;
-    let passes = Passes { scans, ranked, deadline, threads: threads(std::slice::from_ref(ranked))? };
+    let passes = Passes { scans, ranked, deadline, threads: ranked.threads };
     let tally = passes.first(&gathered, watch, work)?;
     let coverage = tally.coverage.best;
     let Tally { total, watch: counted, evidence, mut candidates, kept, .. } = tally;

@@ -27,7 +27,7 @@ impl Deadline {
     }
 
     /// Fails at the deadline, saying `why` and what to do, or as interrupted where nobody waits.
-    pub(super) fn check(&self, why: &'static str, hint: &'static str) -> Result<()> {
+    pub(crate) fn check(&self, why: &'static str, hint: &'static str) -> Result<()> {
         if self.gone.as_ref().is_some_and(|gone| gone.load(Ordering::Relaxed)) {
             return Err(Error::new(ErrorKind::Interrupted, "search", "the index")
                 .because("whoever asked does not wait for the answer any more"));

@@ -274,7 +274,10 @@ fn unknown(snapshots: &[&Snapshot], tables: &[Vec<Row>], filters: &Filters) -> R
         if !wanted.is_empty() && filters.confined_to.is_none() {
             let values: Vec<_> =
                 snapshots.iter().map(|snapshot| snapshot.values(name)).collect::<Result<_>>()?;
-            check(what, wanted, &values.concat());
+            let mut values = values.concat();
+            values.sort_unstable();
+            values.dedup();
+            check(what, wanted, &values);
         }
     }
     let column = |at: usize| {

@@ -29,7 +29,11 @@ pub(super) fn checks(options: &Options, flags: &str, deep: bool) -> (Vec<Check>,
     };
     let mut checks = vec![file(&condition)];
     checks.push(disk(&archive, &condition));
-    let read = archive.read(|view| Ok((view.layout().to_owned(), view.version()?)));
+    // What another agent calls a version is no version of Hermes.
+    let read = archive.read(|view| {
+        let version = if view.layout() == "hermes" { view.version()? } else { None };
+        Ok((view.layout().to_owned(), version))
+    });
     // What is no database has no log either.
     if !matches!(&read, Err(error) if error.kind() == ErrorKind::ArchiveUnrecognized) {
         checks.push(log(&condition));

@@ -315,7 +315,7 @@ impl Standing {
         match (self.archive_rows == self.index_rows, self.untouched) {
             (true, _) if self.behind == 0 => {
                 let since = match (self.changed, self.untouched) {
-                    (true, _) => ", and the archive was written to since",
+                    (true, _) => ", and the next search looks whether anything changed since",
                     (false, true) => ", and nothing was written since",
                     (false, false) => "",
                 };

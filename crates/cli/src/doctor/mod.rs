@@ -16,9 +16,9 @@ use afterthought::{Error, Layout, Options};
 use serde::Serialize;
 
 use crate::args::{self, DoctorFormat, Global};
-use crate::config::{layout_of, settings_of};
-use crate::fail::{EXIT_DRIFT, Failure, exit_code};
-use crate::profiles::{Named, all_beside, named_in};
+use crate::config::{layout_of, layout_of_others, settings_of};
+use crate::fail::{EXIT_DRIFT, Failure, addressed, exit_code};
+use crate::profiles::{Named, all_beside, alone, named_in};
 use crate::search::flags;
 use crate::stdout::{print_json, print_text};
 
@@ -61,9 +61,7 @@ impl Check {
     /// Says what the library refused.
     fn refused(name: &'static str, error: &Error, flags: &str) -> Self {
         let next = error.next_step().unwrap_or("look at what the system says of it");
-        // The library knows the command, and not whom it was asked about.
-        let next = next.replacen("run: aft ", &format!("run: aft{flags} "), 1);
-        Self::fault(name, error.to_string(), next, exit_code(error.kind()))
+        Self::fault(name, error.to_string(), addressed(next, flags), exit_code(error.kind()))
     }
 }
 
@@ -104,14 +102,23 @@ struct Subject {
 pub(crate) fn run(global: &Global, args: &args::Doctor) -> Result<u8, Failure> {
     let (configuration, file) = settings::configuration();
     let named = all_beside(file.named_archives());
-    let profile = global.profile.as_deref().map(|name| named_in(&named, name)).transpose()?;
+    let profile = global.profile.as_deref().map(|name| named_in(&named, name)).transpose();
+    // A name that nothing gives is a fault of the file that was to give it.
+    let profile = match profile {
+        Err(failure) if configuration.state == State::Ok => return Err(failure),
+        other => other.ok().flatten(),
+    };
     let [archive, index] = settings_of(global, &file, profile.as_ref())?;
     let layout = layout_of(global, &file, profile.as_ref());
+    let layout = if args.all { layout_of_others(global) } else { layout.map(|layout| layout.value) };
     let options = || {
-        let layout = layout.as_ref().map(|layout| Layout::find(&layout.value)).transpose()?;
+        let layout = layout.as_deref().map(Layout::find).transpose()?;
         let allow_copy = global.allow_copy;
         Ok(Options { allow_copy, layout, ..Options::new(&archive.value, &index.value) })
     };
+    if args.all {
+        alone(global, "--all")?;
+    }
     let subjects: Vec<Subject> = if args.all {
         let subject = |one: Named| Subject {
             flags: flags(global, Some(&one.name)),

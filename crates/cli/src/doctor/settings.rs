@@ -38,7 +38,7 @@ pub(super) fn configuration() -> (Check, File) {
                 Failure::Usage(why) => one_line(&why),
                 _ => format!("{shown} cannot be read"),
             };
-            let next = format!("correct {shown}; it may say archive, index and [archives]");
+            let next = format!("correct {shown}; it may say archive, layout, index and [archives]");
             (Check::fault(NAME, why, next, 2), File::default())
         }
     }
