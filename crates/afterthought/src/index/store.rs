@@ -90,7 +90,7 @@ impl Store {
     }
 
     /// Opens one generation to look at it: makes no lock file, takes no lock, and writes nothing. Fails as
-    /// [`Store::open_at`] does, and as damaged if others commit all the while.
+    /// [`Store::open`] does, and as damaged if others commit all the while.
     pub fn look_at(folder: &Folder, path: &Path) -> Result<Self> {
         let look = || {
             let place = folder.open(path).map_err(|error| sorted(path, &error.into()))?;
