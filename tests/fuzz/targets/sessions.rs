@@ -8,7 +8,7 @@ use std::time::Duration;
 use afterthought::index::{Snapshot, Store};
 use afterthought::limits::PAGE_HITS_MAX;
 use afterthought::model::{Checkpoint, Message, Session};
-use afterthought::search::{Deadline, Fetch, search};
+use afterthought::search::{Deadline, Fetch, Source, search};
 use afterthought::{Facet, Filters, Group, Hit, Match, Origin, Page, SearchRequest, Sort, Weights};
 use afterthought_fuzz::{Said, Text, Typed, check_snippet, common_words};
 use arbitrary::Arbitrary;
@@ -98,7 +98,8 @@ impl Archive {
     fn ask(&self, request: &SearchRequest) -> Page {
         let message = |id: &Option<i64>| self.messages.get(usize::try_from((*id)?).ok()?).cloned().flatten();
         let fetch: Fetch<'_> = &mut |ids| Ok(ids.iter().map(message).collect());
-        search(&self.snapshot, fetch, request, &Deadline::after(WALL)).expect("any query is answered")
+        let source = Source { name: "fuzzed", snapshot: &self.snapshot, fetch };
+        search(&mut [Some(source)], request, &Deadline::after(WALL)).expect("any query is answered")
     }
 
     /// Returns the time that a hit is sorted by; the least where it is unknown.
