@@ -22,24 +22,16 @@ fn harbor() -> Fixture {
     fixture
 }
 
-fn change(fixture: &Fixture, sql: &str) {
-    let writer = fixture.writer();
-    writer.connection().execute_batch(sql).expect("statements");
-    writer.close().expect("a clean close");
-}
-
 /// Makes a backup as README says.
 fn backup(fixture: &Fixture) -> PathBuf {
     let path = fixture.archive().with_file_name("backup.db");
-    change(fixture, &format!("VACUUM INTO '{}'", path.display()));
+    fixture.change(&format!("VACUUM INTO '{}'", path.display()));
     path
 }
 
 /// Makes the archive another one: rows after the backup, one of its own gone, another edited.
 fn go_on(fixture: &Fixture) {
-    change(
-        fixture,
-        "INSERT INTO messages (session_id, role, content, timestamp) VALUES ('s', 'user', 'the comet', 1767225700);
+    fixture.change("INSERT INTO messages (session_id, role, content, timestamp) VALUES ('s', 'user', 'the comet', 1767225700);
          DELETE FROM messages WHERE content = 'the buoy';
          UPDATE messages SET content = 'the ghost' WHERE content = 'the anchor';",
     );

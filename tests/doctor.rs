@@ -63,12 +63,6 @@ fn indexed() -> Fixture {
     fixture
 }
 
-fn change(fixture: &Fixture, sql: &str) {
-    let writer = fixture.writer();
-    writer.connection().execute_batch(sql).expect("statements");
-    writer.close().expect("a clean close");
-}
-
 fn folder(fixture: &Fixture) -> Folder {
     Folder::of(&fixture.index(), &fixture.archive().canonicalize().expect("an archive"))
 }
@@ -133,8 +127,7 @@ fn looking_changes_nothing() {
         indexed,
         || {
             let fixture = indexed();
-            change(
-                &fixture,
+            fixture.change(
                 "INSERT INTO messages (session_id, role, content, timestamp) VALUES ('s', 'user', 'new', 1)",
             );
             // As an index that was copied: it has no lock files yet.
@@ -321,10 +314,8 @@ fn what_others_may_read_is_said() {
 #[test]
 fn rows_that_are_not_indexed_yet_are_no_fault() {
     let fixture = indexed();
-    change(
-        &fixture,
-        "INSERT INTO messages (session_id, role, content, timestamp) VALUES ('s', 'user', 'new', 1)",
-    );
+    fixture
+        .change("INSERT INTO messages (session_id, role, content, timestamp) VALUES ('s', 'user', 'new', 1)");
     let behind = report(&fixture.aft(&["--json", "doctor"]), 0);
     found(&behind, "rows", "warning", "4 in the archive, 3 in the index, 1 of them newer", "index");
     let deep = report(&fixture.aft(&["--json", "doctor", "--deep"]), 0);
@@ -336,7 +327,7 @@ fn rows_that_are_not_indexed_yet_are_no_fault() {
 #[test]
 fn a_text_that_was_edited_in_place_is_found_by_reading() {
     let fixture = indexed();
-    change(&fixture, "UPDATE messages SET content = 'The ferry was never late.' WHERE id = 2");
+    fixture.change("UPDATE messages SET content = 'The ferry was never late.' WHERE id = 2");
     let shallow = report(&fixture.aft(&["--json", "doctor"]), 0);
     assert!(
         text(&checks(&shallow)["rows"]["finding"]).contains("looks whether anything changed"),
@@ -349,7 +340,7 @@ fn a_text_that_was_edited_in_place_is_found_by_reading() {
 #[test]
 fn an_index_that_claims_what_it_does_not_hold_is_a_fault() {
     let fixture = indexed();
-    change(&fixture, "DELETE FROM messages WHERE id = 2");
+    fixture.change("DELETE FROM messages WHERE id = 2");
     let gone = report(&fixture.aft(&["--json", "doctor"]), 0);
     found(&gone, "rows", "warning", "2 in the archive, 3 in the index", "index");
     // The note of the last check is made to say that it saw the files as they are now.
@@ -446,7 +437,7 @@ fn a_version_that_is_newer_than_any_known_is_said() {
     let newest = versions.filter_map(|version| version["version"].as_i64()).max().expect("a version");
     let fixture = indexed();
     for (version, state) in [(newest, "ok"), (newest + 1, "warning")] {
-        change(&fixture, &format!("UPDATE schema_version SET version = {version}"));
+        fixture.change(&format!("UPDATE schema_version SET version = {version}"));
         assert_eq!(fixture.aft(&["index"]).code, 0);
         let layout = checks(&report(&fixture.aft(&["--json", "doctor"]), 0))["layout"].clone();
         assert_eq!(layout["state"], state, "{layout:#}");

@@ -75,6 +75,17 @@ impl Fixture {
         Engine::open(&Options::new(self.archive(), self.index())).expect("an engine on the archive")
     }
 
+    /// Runs statements on the archive, as its agent would.
+    ///
+    /// # Panics
+    ///
+    /// If one of them fails.
+    pub fn change(&self, sql: &str) {
+        let writer = self.writer();
+        writer.connection().execute_batch(sql).expect("statements");
+        writer.close().expect("a clean close");
+    }
+
     /// Runs `aft` on the archive.
     #[must_use]
     pub fn aft(&self, arguments: &[&str]) -> Ran {

@@ -115,22 +115,7 @@ impl Federation {
     pub fn search_until(&self, mut request: SearchRequest, deadline: &Deadline) -> Result<Page> {
         let began = Instant::now();
         let commits = request.cursor.as_deref().map(commits_of).filter(|all| all.len() == self.members.len());
-        let mut searched: Vec<Result<Searched>> = Vec::new();
-        for (number, member) in self.members.iter().enumerate() {
-            let name = &member.options.name;
-            let commit = commits.as_ref().and_then(|all| all[number]);
-            if commits.is_some() && commit.is_none() {
-                searched.push(Err(was_left_out(name)));
-                continue;
-            }
-            let in_time =
-                deadline.check("its turn came after the deadline", "search fewer archives at a time");
-            let of_member = in_time.and_then(|()| Searched::of(member.engine()?, commit));
-            match &of_member {
-                Err(error) if commit.is_some() => return Err(cannot_go_on(name, error)),
-                _ => searched.push(of_member),
-            }
-        }
+        let mut searched = self.take_hold(commits.as_deref(), deadline)?;
         if let Some(person) = self.members.first().and_then(|member| member.options.user.clone()) {
             request.filters.confined_to = Some(person);
         }
@@ -151,6 +136,32 @@ impl Federation {
                 Err((None, error)) => return Err(error),
             }
         }
+    }
+
+    /// Takes hold of every archive, as far as it can be searched and took part in the page that a cursor of these
+    /// commits continues. Fails if one took part and cannot be searched any more.
+    fn take_hold(
+        &self,
+        commits: Option<&[Option<u64>]>,
+        deadline: &Deadline,
+    ) -> Result<Vec<Result<Searched>>> {
+        let mut searched = Vec::new();
+        for (number, member) in self.members.iter().enumerate() {
+            let name = &member.options.name;
+            let commit = commits.and_then(|all| all[number]);
+            if commits.is_some() && commit.is_none() {
+                searched.push(Err(was_left_out(name)));
+                continue;
+            }
+            let in_time =
+                deadline.check("its turn came after the deadline", "search fewer archives at a time");
+            let of_member = in_time.and_then(|()| Searched::of(member.engine()?, commit));
+            match &of_member {
+                Err(error) if commit.is_some() => return Err(cannot_go_on(name, error)),
+                _ => searched.push(of_member),
+            }
+        }
+        Ok(searched)
     }
 
     /// Searches what can be searched. Fails with the number of the archive that is to blame, if one is.
