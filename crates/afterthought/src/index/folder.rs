@@ -28,7 +28,9 @@ enum Use {
 }
 
 /// The file that is locked by who changes pointers.
-const LOCK: &str = "lock";
+pub(super) const LOCK: &str = "lock";
+/// The file whose lock is the right to build beside the live generation.
+pub(super) const STAGE_LOCK: &str = "reindex.lock";
 
 impl Use {
     const ALL: [Use; 3] = [Use::Live, Use::Staged, Use::Previous];
@@ -114,7 +116,7 @@ impl Folder {
         let create = || -> io::Result<PathBuf> {
             fs::DirBuilder::new().recursive(true).mode(0o700).create(&self.path)?;
             let number = self.generations()?.into_iter().max().unwrap_or(0) + 1;
-            let path = self.path.join(format!("g{number}"));
+            let path = self.generation(number);
             fs::DirBuilder::new().mode(0o700).create(&path)?;
             Ok(path)
         };
@@ -231,7 +233,7 @@ impl Folder {
             used.extend(self.named(usage)?);
         }
         let prune = || -> io::Result<()> {
-            let paths = self.generations()?.into_iter().map(|number| self.path.join(format!("g{number}")));
+            let paths = self.generations()?.into_iter().map(|number| self.generation(number));
             paths.filter(|path| !used.contains(path)).try_for_each(fs::remove_dir_all)
         };
         prune().map_err(|error| self.unavailable(error))
@@ -286,7 +288,7 @@ impl Folder {
     pub fn lock_stage(&self) -> Result<fs::File> {
         let open = || -> io::Result<fs::File> {
             fs::DirBuilder::new().recursive(true).mode(0o700).create(&self.path)?;
-            self.lock_file("reindex.lock")
+            self.lock_file(STAGE_LOCK)
         };
         let file = open().map_err(|error| self.unavailable(error))?;
         match file.try_lock() {
@@ -304,13 +306,19 @@ impl Folder {
         fs::OpenOptions::new().create(true).append(true).mode(0o600).open(self.path.join(name))
     }
 
+    /// Returns the folder of a generation.
+    pub(super) fn generation(&self, number: u64) -> PathBuf {
+        self.path.join(format!("g{number}"))
+    }
+
     fn nothing_staged(&self) -> Error {
         Error::new(ErrorKind::Internal, "swap index", self.path.display())
             .because("no generation is being built beside it")
             .hint("run: aft reindex")
     }
 
-    fn generations(&self) -> io::Result<Vec<u64>> {
+    /// Returns the numbers of the generations on disk, in no order.
+    pub(super) fn generations(&self) -> io::Result<Vec<u64>> {
         let mut numbers = Vec::new();
         for entry in fs::read_dir(&self.path)? {
             let name = entry?.file_name();

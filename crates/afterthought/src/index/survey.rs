@@ -5,15 +5,17 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use tantivy::directory::INDEX_WRITER_LOCK;
+
 use crate::error::{Error, ErrorKind, Result};
 
-use super::folder::Folder;
+use super::folder::{Folder, LOCK, STAGE_LOCK};
 use super::store::generation_bytes;
 
 /// What stands in an index folder.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Survey {
-    /// The generations, in the order of their names.
+    /// The generations, the oldest first.
     pub generations: Vec<Generation>,
     /// What others are doing there now.
     pub at_work: Vec<Work>,
@@ -58,18 +60,14 @@ impl Folder {
     /// Looks at what stands there; `None` where there is no folder. Fails if it cannot be read, or if a
     /// pointer names no generation. A lock that nobody has is taken for an instant to tell.
     pub fn survey(&self) -> Result<Option<Survey>> {
-        let entries = match fs::read_dir(self.path()) {
+        let mut numbers = match self.generations() {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-            entries => entries.map_err(|error| self.unseen(error))?,
+            numbers => numbers.map_err(|error| self.unseen(error))?,
         };
+        numbers.sort_unstable();
         let (live, staged, previous) = (self.live()?, self.staged()?, self.previous()?);
         let mut generations = Vec::new();
-        for entry in entries {
-            let path = entry.map_err(|error| self.unseen(error))?.path();
-            let name = path.file_name().unwrap_or_default().to_string_lossy();
-            if !path.is_dir() || name.strip_prefix('g').is_none_or(|number| number.parse::<u64>().is_err()) {
-                continue;
-            }
+        for path in numbers.into_iter().map(|number| self.generation(number)).filter(|path| path.is_dir()) {
             let is = |named: &Option<PathBuf>| named.as_ref() == Some(&path);
             let role = match () {
                 () if is(&live) => Role::Live,
@@ -79,13 +77,12 @@ impl Folder {
             };
             generations.push(Generation { role, bytes: generation_bytes(&path), path });
         }
-        generations.sort_by(|a, b| a.path.cmp(&b.path));
         let mut at_work = Vec::new();
-        let writer_lock = live.map(|live| live.join(".tantivy-writer.lock"));
+        let writer_lock = live.map(|live| live.join(&INDEX_WRITER_LOCK.filepath));
         for (lock, work) in [
             (writer_lock, Work::Writing),
-            (Some(self.path().join("reindex.lock")), Work::Rebuilding),
-            (Some(self.path().join("lock")), Work::Changing),
+            (Some(self.path().join(STAGE_LOCK)), Work::Rebuilding),
+            (Some(self.path().join(LOCK)), Work::Changing),
         ] {
             if let Some(lock) = lock
                 && is_held(&lock).map_err(|error| self.unseen(error))?
